@@ -75,7 +75,14 @@ def parameters(name: str, dtype: Any, **given: Any) -> tuple[str, list[Variable]
         kinds = [value.type.dtype for value in values.values()]
         dtype = upcast(config.floatX, *kinds)
     kind = dtype_name(dtype)
-    return kind, [math.cast(value, kind) for value in values.values()]
+    return kind, [_of_dtype(value, kind) for value in values.values()]
+
+
+def _of_dtype(value: Variable, dtype: str) -> Variable:
+    if isinstance(value, Constant):
+        return constant(value.data.astype(dtype))
+    cast: Variable = math.cast(value, dtype)
+    return cast
 
 
 def probabilities(name: str, word: str, given: Any) -> Variable:

@@ -31,9 +31,8 @@ def _reference(
 @kernel_op(
     "int32 states[s, w], int32 jumps[b, m], T like[], W scale[], int64 n -> "
     "int32 next[s, w], T u[n]",
-    """const ga_ssize steps = (n + s - 1) / s, wanted = n / (s * 512);
-  const ga_ssize pieces = wanted < 1 ? 1 : wanted < 64 ? wanted : 64;
-  const ga_ssize length = (steps + pieces - 1) / pieces;
+    """const ga_ssize steps = (n + s - 1) / s, length = 512;
+  const ga_ssize pieces = steps > length ? (steps + length - 1) / length : 1;
   for (ga_ssize item = GID_0 * LDIM_0 + LID_0; item < s * pieces;
        item += GDIM_0 * LDIM_0) {
     const ga_ssize k = item % s, from = item / s * length;
@@ -46,23 +45,23 @@ def _reference(
       ga_mrg_jump(state, (ga_ulong)from, jumps);
     ga_uint x1 = state[0], x2 = state[1], x3 = state[2];
     ga_uint y1 = state[3], y2 = state[4], y3 = state[5];
-#define NEXT(x1, x2, x3, y1, y2, y3) \
+#define NEXT(place, x1, x2, x3, y1, y2, y3) \
     { \
       x3 = ga_mrg_first(x2, x3); \
       y3 = ga_mrg_second(y1, y3); \
       const ga_int v = ga_mrg_number(x3, y3); \
-      STORE(u, at, (W_work)(sizeof(T) == 2 ? (v & 0x7fff) + 1 : v) * factor); \
-      at += s; \
+      STORE(u, place, (W_work)(sizeof(T) == 2 ? (v & 0x7fff) + 1 : v) * factor); \
     }
     const W_work factor = LOAD(scale, 0);
-    ga_ssize todo = to - from, at = k + from * s;
-    for (; todo >= 3; todo -= 3) {
-      NEXT(x1, x2, x3, y1, y2, y3)
-      NEXT(x3, x1, x2, y3, y1, y2)
-      NEXT(x2, x3, x1, y2, y3, y1)
+    ga_ssize at = k + from * s;
+    ga_int todo = (ga_int)(to - from);
+    for (; todo >= 3; todo -= 3, at += 3 * s) {
+      NEXT(at, x1, x2, x3, y1, y2, y3)
+      NEXT(at + s, x3, x1, x2, y3, y1, y2)
+      NEXT(at + 2 * s, x2, x3, x1, y2, y3, y1)
     }
-    for (; todo > 0; todo--) {
-      NEXT(x1, x2, x3, y1, y2, y3)
+    for (; todo > 0; todo--, at += s) {
+      NEXT(at, x1, x2, x3, y1, y2, y3)
       const ga_uint x = x3, y = y3;
       x3 = x2, x2 = x1, x1 = x;
       y3 = y2, y2 = y1, y1 = y;
@@ -81,8 +80,8 @@ def _reference(
 def mrg_uniform(m: Any, g: Any, y: Any, *inputs: Any) -> list[None]:
     """The states after a draw, and a vector of uniform numbers: no gradient.
 
-    An item computes a piece of a stream: it jumps there by ``jumps``, matrices of
-    powers of two of steps.
+    An item computes a piece of a stream, 512 numbers: it jumps there by ``jumps``,
+    matrices of powers of two of steps.
     """
     return [None, None, None, None]
 

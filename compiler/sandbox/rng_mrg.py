@@ -28,7 +28,7 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.picking import nonzero
 from gpuarray.compiler.ops.random.compound import marked
 from gpuarray.compiler.ops.shape.shape import as_shape, reshape
-from gpuarray.compiler.ops.variables.basic import as_tensor_variable
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constant
 from gpuarray.compiler.sandbox.mrg_arguments import (
     checked_size,
     no_size,
@@ -183,7 +183,7 @@ class MRG_RandomStreams:
         """
         kind, (first, last) = parameters("uniform", dtype, low=low, high=high)
         unit = self._unit("uniform", size, ndim, kind, nstreams, target)
-        result = _same_pattern("uniform", unit, unit * (last - first) + first)
+        result = _same_pattern("uniform", unit, _shifted(unit * (last - first), first))
         return _tagged(result, unit)
 
     def binomial(
@@ -326,7 +326,7 @@ class MRG_RandomStreams:
         if truncate:
             halves = self._truncated(halves, turns, kind, options)
         samples = reshape(join(0, *halves)[:count], as_shape("normal", lengths), ndim)
-        return _tagged(samples * deviation + mean, unit)
+        return _tagged(_shifted(samples * deviation, mean), unit)
 
     def _truncated(
         self,
@@ -374,6 +374,14 @@ class MRG_RandomStreams:
 def _radius(unit: Variable) -> Variable:
     radius: Variable = math.sqrt(constant(-2.0, unit.type.dtype) * math.log(unit))
     return radius
+
+
+def _shifted(x: Variable, shift: Variable) -> Variable:
+    """Return ``x + shift``, and ``x`` for 0: rewrites keep that, for x may be -0."""
+    if shift.type.ndim == 0 and is_constant(shift, 0):
+        return x
+    moved: Variable = x + shift
+    return moved
 
 
 def _same_pattern(name: str, unit: Variable, result: Variable) -> Variable:

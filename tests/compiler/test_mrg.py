@@ -162,6 +162,17 @@ def test_pieces_of_a_stream_follow_one_another(context, n):
         np.testing.assert_array_equal(np.asarray(f()), expected)
 
 
+def test_unit_numbers_are_not_read_again():
+    streams = MRG_RandomStreams(5)
+    for draw in (
+        streams.uniform((6,)),
+        streams.uniform((6,), 0.0, 1.0, dtype="float64"),
+    ):
+        plan = str(function([], draw).plan)
+        assert "mrg_uniform" in plan and "launch" not in plan
+    assert "launch" in str(function([], streams.uniform((6,), -1.0, 1.0)).plan)
+
+
 def test_states_that_more_streams_have_than_elements_stay(context):
     with config.use(device=context.name):
         draw = MRG_RandomStreams(5).uniform((3,), nstreams=5)

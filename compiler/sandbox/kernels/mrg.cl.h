@@ -9,10 +9,10 @@ GA_INLINE ga_uint ga_mrg_rest(ga_uint a, ga_uint modulus) {
   const ga_uint less = a - modulus;
   return less < a ? less : a;
 }
-/* The next values: 2^22 x2 + (2^7 + 1) x3, and 2^15 y1 + (2^15 + 1) y3. 2^31 is 1 and
+/* The next values: 2^22 x2 + (2^7 + 1) x3, and 2^15 (y1 + y3) + y3. 2^31 is 1 and
  * 21069. */
 GA_INLINE ga_uint ga_mrg_first(ga_uint x2, ga_uint x3) {
-#ifdef __CUDACC__
+#ifdef __CUDACC__ /* as shifts below, so that no pipe is full */
   const ga_ulong sum = (ga_ulong)x2 * 4194304u + (ga_ulong)x3 * 129u;
   return ga_mrg_rest(((ga_uint)sum & MG_M1) + (ga_uint)(sum >> 31), MG_M1);
 #else
@@ -21,18 +21,13 @@ GA_INLINE ga_uint ga_mrg_first(ga_uint x2, ga_uint x3) {
 #endif
 }
 GA_INLINE ga_uint ga_mrg_second(ga_uint y1, ga_uint y3) {
-#ifdef __CUDACC__
-  const ga_ulong sum = (ga_ulong)y1 * 32768u + (ga_ulong)y3 * 32769u;
-  return ga_mrg_rest(((ga_uint)sum & MG_M1) + (ga_uint)(sum >> 31) * 21069u, MG_M2);
-#else
-  const ga_uint a = ga_mrg_rest(((y1 & 65535u) << 15) + 21069u * (y1 >> 16), MG_M2);
-  const ga_uint b = ga_mrg_rest(((y3 & 65535u) << 15) + 21069u * (y3 >> 16), MG_M2);
-  return ga_mrg_rest(ga_mrg_rest(b + y3, MG_M2) + a, MG_M2);
-#endif
+  const ga_uint both = y1 + y3;
+  const ga_uint sum = ((both & 65535u) << 15) + 21069u * (both >> 16);
+  return ga_mrg_rest(ga_mrg_rest(sum, MG_M2) + y3, MG_M2);
 }
 /* x - y modulo 2^31 - 1, from 1 to it. */
 GA_INLINE ga_int ga_mrg_number(ga_uint x, ga_uint y) {
-  const ga_uint less = x - y - 1u, more = less + MG_M1;
+  const ga_uint more = x - y + (MG_M1 - 1u), less = more - MG_M1;
   return (ga_int)((less < more ? less : more) + 1u);
 }
 
