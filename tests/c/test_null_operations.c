@@ -88,6 +88,7 @@ static void test_sparse_matrices(void) {
   REFUSES(GpuSparse_unique_fill(P(&made), P(&m), P(&indptr), 4));
   REFUSES(GpuSparse_add(P(&made), P(&m), P(&m), NULL, NULL));
   REFUSES(GpuSparse_multiply(P(&made), P(&m), P(&m)));
+  REFUSES(GpuSparse_combine(P(&made), P(&m), P(&m), GA_SPARSE_MAXIMUM));
   REFUSES(GpuSparse_match(P(&out), P(&m), P(&m)));
   REFUSES(GpuSparse_add_fill(P(&made), P(&m), P(&m), NULL, NULL, P(&indptr), 4));
   REFUSES(GpuSparse_multiply_fill(P(&made), P(&m), P(&m), P(&indptr), 4));

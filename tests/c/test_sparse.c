@@ -235,6 +235,10 @@ static void whole_functions(gpucontext *ctx) {
   CHECK_OK(GpuSparse_multiply(&b, &a, &a));
   check_values(&b, (float[]){1, 4, 9}, 3);
   GpuSparse_clear(&b);
+  CHECK_OK(GpuSparse_combine(&b, &a, &a, GA_SPARSE_MAXIMUM));
+  check_values(&b, (float[]){1, 2, 3}, 3);
+  GpuSparse_clear(&b);
+  CHECK(GpuSparse_combine(&b, &a, &a, 5) == GA_VALUE_ERROR);
   CHECK_OK(GpuSparse_take(&b, &a, &taken, 1));
   CHECK(b.columns == 2);
   check_values(&b, (float[]){2, 1}, 2);

@@ -54,6 +54,14 @@ def test_sums_and_products_of_elements(context):
         assert both.flags() == UNIQUE
         assert both.host().nnz == len(set(places(x)) & set(places(y)))
         assert_same(both.host().toarray(), (x * y).toarray(), exact=True)
+        for code, result in (
+            (lib.GA_SPARSE_MAXIMUM, x.maximum(y)),
+            (lib.GA_SPARSE_GREATER, x > y),
+        ):
+            combined = Matrix.made(lib.GpuSparse_combine, a.struct, b.struct, code)
+            assert combined.flags() == UNIQUE
+            assert combined.host().nnz == total.host().nnz
+            assert_same(combined.host().toarray(), result.toarray(), exact=True)
 
 
 def places(host):

@@ -1,4 +1,4 @@
-/* Sums and products, element by element, of two sorted matrices without duplicates.
+/* Elementwise operations of two sorted matrices without duplicates.
  * Their merged order is cut into equal parts, so that work is even whatever the lengths
  * of rows: a launch counts the places of each part that both have, the next fills. */
 #include "c/base/counts.h"
@@ -48,8 +48,7 @@ static int queue_parts(const GpuArray *words, const GpuSparse *a, const GpuSpars
 }
 
 typedef struct merging {
-  bool is_product;
-  const double *alpha, *beta; /* of a sum */
+  ga_sparse_pair pair;
   const GpuArray *matches;
   size_t n; /* values of the result */
 } merging;
@@ -64,7 +63,8 @@ static int queue_merge(const GpuSparse *out, const GpuSparse *a, const GpuSparse
   const ga_sparse_spec spec = {.kind = out ? GA_SPARSE_MERGE : GA_SPARSE_MATCH,
                                .typecode = (unsigned char)typecode,
                                .index = (unsigned char)a->indices.typecode,
-                               .form = (unsigned char)(out ? 1 + m->is_product : 0),
+                               .form = (unsigned char)m->pair.kind,
+                               .per = (unsigned char)m->pair.combination,
                                .threads = ga__sparse_threads(ctx)};
   ga_args args = {0};
   ga__sparse_add(&args, out ? ga__sparse_or(&out->values, words) : words, false);
@@ -79,8 +79,8 @@ static int queue_merge(const GpuSparse *out, const GpuSparse *a, const GpuSparse
   ga__args_u64(&args, ga__sparse_count(b));
   ga__args_u64(&args, parts);
   ga__args_u64(&args, m->n);
-  ga__sparse_add_factor(&args, typecode, m->alpha, 1);
-  ga__sparse_add_factor(&args, typecode, m->beta, 1);
+  ga__sparse_add_factor(&args, typecode, m->pair.alpha, 1);
+  ga__sparse_add_factor(&args, typecode, m->pair.beta, 1);
   return ga__sparse_launch_sized(ctx, &spec, &args, parts);
 }
 
@@ -113,8 +113,9 @@ static int merge(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
                                  a->indices.typecode, operation));
   const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
   GpuSparse result = {0};
-  GA_TRY(GpuSparse_empty(&result, ga__sparse_context(a), GA_SPARSE_CSR, x.rows,
-                         x.columns, m->n, a->values.typecode, a->indices.typecode));
+  GA_TRY(GpuSparse_empty(
+      &result, ga__sparse_context(a), GA_SPARSE_CSR, x.rows, x.columns, m->n,
+      ga__sparse_pair_type(&m->pair, a->values.typecode), a->indices.typecode));
   GA_TRY(ga__sparse_return(&result, &result, queue_merge(&result, &x, &y, m)));
   *out = a->format == GA_SPARSE_CSC ? ga__sparse_turned(&result) : result;
   return GA_NO_ERROR;
@@ -123,13 +124,13 @@ static int merge(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
 int GpuSparse_add_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
                        const double *alpha, const double *beta, const GpuArray *matches,
                        size_t n) {
-  const merging m = {false, alpha, beta, matches, n};
+  const merging m = {{GA_SPARSE_BOTH_SUM, alpha, beta, 0}, matches, n};
   return merge(out, a, b, &m, "sparse add");
 }
 
 int GpuSparse_multiply_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
                             const GpuArray *matches, size_t n) {
-  const merging m = {true, NULL, NULL, matches, n};
+  const merging m = {.pair.kind = GA_SPARSE_BOTH_PRODUCT, .matches = matches, .n = n};
   return merge(out, a, b, &m, "sparse multiply");
 }
 
@@ -137,10 +138,8 @@ int GpuSparse_multiply_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse 
 static int merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
                       const GpuSparse *b, const merging *m) {
   const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
-  const ga_sparse_pair pair = {
-      m->is_product ? GA_SPARSE_BOTH_PRODUCT : GA_SPARSE_BOTH_SUM, m->alpha, m->beta};
   GpuSparse result;
-  GA_TRY(ga__sparse_merge_rows(&result, has_flaw, &x, &y, &pair));
+  GA_TRY(ga__sparse_merge_rows(&result, has_flaw, &x, &y, &m->pair));
   if (!*has_flaw)
     *out = a->format == GA_SPARSE_CSC ? ga__sparse_turned(&result) : result;
   return GA_NO_ERROR;
@@ -155,8 +154,9 @@ static int merge_parts(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
   int status = ga__sparse_last_two(shared, &matches);
   *has_flaw = shared[0] != shared[1];
   m.matches = &matches;
-  m.n =
-      m.is_product ? shared[1] : ga__sparse_count(a) + ga__sparse_count(b) - shared[1];
+  m.n = m.pair.kind == GA_SPARSE_BOTH_PRODUCT
+            ? shared[1]
+            : ga__sparse_count(a) + ga__sparse_count(b) - shared[1];
   if (!*has_flaw)
     GA_THEN(status, merge(out, a, b, &m, operation));
   GpuArray_clear(&matches);
@@ -174,8 +174,9 @@ static int fail_flaw(const GpuSparse *a, const GpuSparse *b, const char *operati
 }
 
 /* The operation, with the count waited for. */
-static int compute(GpuSparse *out, const GpuSparse *a, const GpuSparse *b, merging m,
-                   const char *operation) {
+static int compute(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                   ga_sparse_pair pair, const char *operation) {
+  const merging m = {.pair = pair};
   bool has_flaw = false;
   if (out == NULL)
     return ga__fail_null(operation, "result");
@@ -189,9 +190,29 @@ static int compute(GpuSparse *out, const GpuSparse *a, const GpuSparse *b, mergi
 
 int GpuSparse_add(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
                   const double *alpha, const double *beta) {
-  return compute(out, a, b, (merging){false, alpha, beta, NULL, 0}, "sparse add");
+  return compute(out, a, b, (ga_sparse_pair){GA_SPARSE_BOTH_SUM, alpha, beta, 0},
+                 "sparse add");
 }
 
 int GpuSparse_multiply(GpuSparse *out, const GpuSparse *a, const GpuSparse *b) {
-  return compute(out, a, b, (merging){true, NULL, NULL, NULL, 0}, "sparse multiply");
+  return compute(out, a, b, (ga_sparse_pair){.kind = GA_SPARSE_BOTH_PRODUCT},
+                 "sparse multiply");
+}
+
+int GpuSparse_combine(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                      int operation) {
+  char text[GA_SPARSE_TEXT];
+  GA_TRY(ga__sparse_check(a, "sparse combine"));
+  if (operation < GA_SPARSE_MAXIMUM || operation > GA_SPARSE_GREATER)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "sparse combine: operation %d, expected one from %d (the greater) "
+                   "to %d (whether it is greater)",
+                   operation, GA_SPARSE_MAXIMUM, GA_SPARSE_GREATER);
+  if (ga__dtype_kind(a->values.typecode) == 'c')
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "sparse combine: got %s, complex numbers have no order",
+                   ga__sparse_text(text, a));
+  const ga_sparse_pair pair = {.kind = GA_SPARSE_BOTH_COMBINED,
+                               .combination = operation};
+  return compute(out, a, b, pair, "sparse combine");
 }

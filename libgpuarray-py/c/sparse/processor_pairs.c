@@ -14,7 +14,13 @@ static int words_of(uint64_t *out, size_t n, const GpuArray *words) {
   return gpudata_read(out, words->data, words->offset, n * sizeof *out);
 }
 
-/* ---- sums and products, element by element ---- */
+/* ---- elementwise operations of two matrices ---- */
+
+int ga__sparse_pair_type(const ga_sparse_pair *pair, int typecode) {
+  const bool is_test =
+      pair->kind == GA_SPARSE_BOTH_COMBINED && pair->combination >= GA_SPARSE_NOT_EQUAL;
+  return is_test ? GA_BOOL : typecode;
+}
 
 /* The merged shares, before their number of values is known. */
 typedef struct merged {
@@ -28,11 +34,11 @@ static void clear_merged(merged *m) {
     GpuArray_clear(all[i]);
 }
 
-static int open_merged(merged *m, const GpuSparse *a, size_t room) {
+static int open_merged(merged *m, const GpuSparse *a, int typecode, size_t room) {
   gpucontext *ctx = ga__sparse_context(a);
   const int index = a->indices.typecode;
   const size_t words = PARTS * m->n_shares + 1;
-  GA_TRY(GpuArray_empty(&m->values, ctx, a->values.typecode, 1, &room, GA_C_ORDER));
+  GA_TRY(GpuArray_empty(&m->values, ctx, typecode, 1, &room, GA_C_ORDER));
   GA_TRY(GpuArray_empty(&m->indices, ctx, index, 1, &room, GA_C_ORDER));
   GA_TRY(GpuArray_empty(&m->ends, ctx, index, 1, &a->rows, GA_C_ORDER));
   return GpuArray_zeros(&m->shares, ctx, GA_ULONG, 1, &words, GA_C_ORDER);
@@ -45,7 +51,8 @@ static int queue_merge(const merged *m, const GpuSparse *a, const GpuSparse *b,
   const ga_sparse_spec spec = {.kind = GA_SPARSE_MERGE_ROWS,
                                .typecode = (unsigned char)typecode,
                                .index = (unsigned char)a->indices.typecode,
-                               .form = (unsigned char)pair->kind};
+                               .form = (unsigned char)pair->kind,
+                               .per = (unsigned char)pair->combination};
   ga_args args = {0};
   ga__sparse_add(&args, ga__sparse_or(&m->values, none), false);
   ga__sparse_add(&args, ga__sparse_or(&m->indices, none), false);
@@ -99,12 +106,14 @@ bool ga__sparse_merges_rows(const GpuSparse *a) {
 int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
                           const GpuSparse *b, const ga_sparse_pair *pair) {
   gpucontext *ctx = ga__sparse_context(a);
-  const size_t room = ga__sparse_count(a) +
-                      (pair->kind == GA_SPARSE_BOTH_SUM ? ga__sparse_count(b) : 0);
+  const int typecode = ga__sparse_pair_type(pair, a->values.typecode);
+  const bool is_union =
+      pair->kind == GA_SPARSE_BOTH_SUM || pair->kind == GA_SPARSE_BOTH_COMBINED;
+  const size_t room = ga__sparse_count(a) + (is_union ? ga__sparse_count(b) : 0);
   merged m = {.n_shares = ga__smaller(shares_of(ctx, a->rows), GA_SPARSE_SHARES)};
   GpuSparse result = {0};
   size_t n = 0;
-  int status = open_merged(&m, a, room);
+  int status = open_merged(&m, a, typecode, room);
   GA_THEN(status, queue_merge(&m, a, b, pair, room));
   GA_THEN(status, count_merged(&n, has_flaw, &m));
   const bool is_same = pair->kind == GA_SPARSE_OWN_SUM && n == room;
@@ -112,7 +121,7 @@ int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
     status = GpuSparse_view(&result, a);
   } else if (status == GA_NO_ERROR && !*has_flaw) {
     status = GpuSparse_empty(&result, ctx, GA_SPARSE_CSR, a->rows, a->columns, n,
-                             a->values.typecode, a->indices.typecode);
+                             typecode, a->indices.typecode);
     GA_THEN(status, queue_pack(&result, &m));
   }
   clear_merged(&m);
@@ -142,7 +151,7 @@ int ga__sparse_keep_rows(GpuSparse *out, const GpuSparse *a, const GpuArray *mas
   GpuSparse result = {0};
   size_t n = 0;
   bool has_flaw;
-  int status = open_merged(&m, a, ga__sparse_count(a));
+  int status = open_merged(&m, a, a->values.typecode, ga__sparse_count(a));
   GA_THEN(status, queue_keep(&m, a, mask));
   GA_THEN(status, count_merged(&n, &has_flaw, &m));
   GA_THEN(status, GpuSparse_empty(&result, ctx, GA_SPARSE_CSR, a->rows, a->columns, n,

@@ -111,14 +111,23 @@ typedef struct ga_sparse_sizes {
 void ga__sparse_add_product(ga_args *args, const ga_sparse_product *p,
                             const ga_sparse_sizes *s, const GpuArray *list,
                             const GpuArray *parts);
-/* On processors the sum or the product, element by element, of two matrices of one
- * shape, as CSR; or the sums of the duplicates of `a` (then `b` is `a`). Each share of
- * rows is merged, then packed. Waits. *has_flaw, and no result, if one is not sorted,
- * or has duplicates (but for these sums) or wrong indices. */
+/* An elementwise operation of two matrices, or the sums of the duplicates of one. */
 typedef struct ga_sparse_pair {
-  enum { GA_SPARSE_BOTH_SUM, GA_SPARSE_BOTH_PRODUCT, GA_SPARSE_OWN_SUM } kind;
+  enum {
+    GA_SPARSE_BOTH_SUM,
+    GA_SPARSE_BOTH_PRODUCT,
+    GA_SPARSE_BOTH_COMBINED,
+    GA_SPARSE_OWN_SUM
+  } kind;
   const double *alpha, *beta; /* of a sum */
+  int combination;            /* GA_SPARSE_MAXIMUM, ... */
 } ga_sparse_pair;
+/* The type of its values. */
+int ga__sparse_pair_type(const ga_sparse_pair *pair, int typecode);
+/* On processors the operation of two matrices of one shape, as CSR; for the sums of the
+ * duplicates of `a`, `b` is `a`. Each share of rows is merged, then packed. Waits.
+ * *has_flaw, and no result, if one is not sorted, or has duplicates (but for these
+ * sums) or wrong indices. */
 int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
                           const GpuSparse *b, const ga_sparse_pair *pair);
 /* True if it is the way for this shape. */

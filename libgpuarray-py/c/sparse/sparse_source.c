@@ -160,6 +160,39 @@ static void add_extremes(ga_strbuf *t, int typecode, bool is_max) {
                   ga__dtype_kind(work) == 'f' ? " || (a) != (a)" : "");
 }
 
+/* What an elementwise operation of two matrices makes of elements: of the values of one
+ * matrix where the other has none, and of both. */
+static void add_pair(ga_strbuf *t, const ga_sparse_spec *s) {
+  static const char *const combinations[] = {"(x) >= (y)%s ? (x) : (y)",
+                                             "(x) <= (y)%s ? (x) : (y)", "(x) != (y)",
+                                             "(x) < (y)", "(x) > (y)"};
+  const bool is_combined = s->form == GA_SPARSE_BOTH_COMBINED;
+  const bool is_test = is_combined && s->per >= GA_SPARSE_NOT_EQUAL;
+  ga__strbuf_addf(t,
+                  "#define SP_IS_COUNT %d\n#define SP_IS_UNION %d\n"
+                  "#define SP_OUT %s\n#define SP_STORE_OUT(x) %s\n"
+                  "#define SP_RESULT %s\n",
+                  s->kind == GA_SPARSE_MATCH,
+                  s->form == GA_SPARSE_BOTH_SUM || is_combined,
+                  is_test ? "ga_bool" : "SP_VALUE", is_test ? "(x)" : "SP_STORE(x)",
+                  is_test ? "ga_bool" : "SP_WORK");
+  if (!is_combined) {
+    ga__strbuf_addf(t,
+                    "#define SP_OF_A(x) SP_MUL(SP_NUMBER(alpha, alpha_im), x)\n"
+                    "#define SP_OF_B(y) SP_MUL(SP_NUMBER(beta, beta_im), y)\n"
+                    "#define SP_OF_BOTH(x, y) %s\n",
+                    s->form == GA_SPARSE_BOTH_SUM ? "SP_ADD(SP_OF_A(x), SP_OF_B(y))"
+                                                  : "SP_MUL(x, y)");
+    return;
+  }
+  ga__strbuf_add(t, "#define SP_OF_A(x) SP_OF_BOTH(x, SP_ZERO)\n"
+                    "#define SP_OF_B(y) SP_OF_BOTH(SP_ZERO, y)\n"
+                    "#define SP_OF_BOTH(x, y) ((SP_RESULT)(");
+  ga__strbuf_addf(t, combinations[s->per],
+                  ga__dtype_kind(s->typecode) == 'f' ? " || (x) != (x)" : "");
+  ga__strbuf_add(t, "))\n");
+}
+
 static void add_terms(ga_strbuf *t, const ga_sparse_spec *s) {
   static const char *const terms[] = {
       "SP_MUL(v, SP_LOAD(x[(ga_ssize)(j) * x_row + (ga_ssize)(c)]))", "v",
@@ -226,6 +259,9 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                     ga__dtype_work(s->typecode) != s->typecode);
   if (s->kind <= GA_SPARSE_COLUMNS_SUM)
     add_terms(&text, s);
+  if (s->kind == GA_SPARSE_MATCH || s->kind == GA_SPARSE_MERGE ||
+      s->kind == GA_SPARSE_MERGE_ROWS)
+    add_pair(&text, s);
   ga__strbuf_add(&text, operands_text);
   ga__strbuf_add(&text, s->is_cpu ? kernels[s->kind].cpu_text : kernels[s->kind].text);
   out->is_closed = true;

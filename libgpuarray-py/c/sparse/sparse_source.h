@@ -46,12 +46,14 @@ typedef struct ga_sparse_spec {
   unsigned char kind;
   unsigned char typecode; /* of values; kernels that only move them: their bytes */
   unsigned char index;    /* GA_INT or GA_LONG */
-  unsigned char form;     /* ROWS, LONG: enum ga_sparse_term; else as the kind says */
+  unsigned char form;     /* ROWS, LONG: enum ga_sparse_term; MERGE, MERGE_ROWS: kind of
+                             a ga_sparse_pair; else as the kind says */
   unsigned char lanes; /* ROWS: items that share the values of a row; SAMPLED: terms */
   unsigned char width; /* ROWS, LONG: items beside one another, for columns of x;
                           SPGEMM: room for terms, a power of 2 */
   unsigned char per;   /* the same: columns of an item; SAMPLED: sums of a processor's
-                          item; PACK to SPLIT, SPGEMM: bytes of a pair or a key */
+                          item; PACK to SPLIT, SPGEMM: bytes of a pair or a key; MERGE,
+                          MERGE_ROWS: the combination */
   unsigned char is_cpu;
   unsigned char
       packs; /* ROWS: four values in so many loads of 16 bytes; 0: one by one */

@@ -35,6 +35,13 @@ from gpuarray.dtypes import dtype_to_typecode, result_type
 from gpuarray.errors import BadType, BadValue, Unsupported
 
 Function = Callable[..., Any]
+_COMBINED = {
+    "maximum": lib.GA_SPARSE_MAXIMUM,
+    "minimum": lib.GA_SPARSE_MINIMUM,
+    "not_equal": lib.GA_SPARSE_NOT_EQUAL,
+    "less": lib.GA_SPARSE_LESS,
+    "greater": lib.GA_SPARSE_GREATER,
+}
 
 
 # ---- two sparse arrays at the same places ----
@@ -76,6 +83,10 @@ def _by_library(call: Any, a: Any, b: Any, operation: str, *factors: Any) -> Any
 def _by_places(function: Function, a: Any, b: Any, operation: str) -> Any:
     """Return a function that is 0 of two zeros; stored zeros are left out."""
     a, b = _beside(a, b, operation)
+    is_merged = a._pattern is not b._pattern and a.dtype == b.dtype
+    if is_merged and operation in _COMBINED and a.dtype.kind != "c":
+        code = _COMBINED[operation]
+        return without_zeros(_by_library(lib.GpuSparse_combine, a, b, operation, code))
     pattern, first, second = _joined(a, b)
     return without_zeros(make(function(first, second), pattern, a.shape))
 

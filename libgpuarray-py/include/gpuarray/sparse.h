@@ -151,6 +151,18 @@ int GpuSparse_add(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
 /* The product, element by element, at the places that both have; else as GpuSparse_add.
  */
 int GpuSparse_multiply(GpuSparse *out, const GpuSparse *a, const GpuSparse *b);
+/* Operations of GpuSparse_combine: the greater or the lesser of two elements (nan if
+ * one is), and comparisons of them. */
+#define GA_SPARSE_MAXIMUM 0
+#define GA_SPARSE_MINIMUM 1
+#define GA_SPARSE_NOT_EQUAL 2
+#define GA_SPARSE_LESS 3
+#define GA_SPARSE_GREATER 4
+/* One of those at all places that either has, where the other counts as 0, with values
+ * of their type, or of bool for a comparison; else as GpuSparse_add. Results that are 0
+ * are stored, too. Complex values: GA_INVALID_ERROR. */
+int GpuSparse_combine(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                      int operation);
 /* Makes the counts of places that both have, of the index type: what the second half
  * needs to know about equal parts of the values. The last is the number of values of
  * the product; the sum has as many less than both matrices together. */

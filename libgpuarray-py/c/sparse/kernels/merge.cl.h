@@ -1,9 +1,10 @@
 /* Elementwise operations of two sorted matrices without duplicates, by parts of their
- * merged order: SP_FORM 0 counts the places of a part that both have, and tells in the
- * last but one of the counts whether a matrix is not as it should be; by the scanned
- * counts 1 makes the sum, alpha a + beta b, 2 the product. Each item merges a few
- * adjacent values, whose columns are in local memory; what a place is made of is put
- * there in order. */
+ * merged order: SP_IS_COUNT counts the places of a part that both have, and tells in
+ * the last but one of the counts whether a matrix is not as it should be. By the
+ * scanned counts the result is made at the places that either has (SP_IS_UNION), or
+ * both. Each item merges a few adjacent values, whose columns are in local memory; what
+ * a place is made of is put there in order. */
+#include "merged_row.cl.h"
 #include "pair_words.cl.h"
 
 #define SP_EACH_OF_ITEM (SP_MERGED / SP_THREADS)
@@ -28,6 +29,8 @@
   ((SP_COUNT)(pointer) <= (first)        ? 0                                           \
    : (SP_COUNT)(pointer) - (first) < (n) ? (ga_uint)((SP_COUNT)(pointer) - (first))    \
                                          : (n))
+#define SP_OF_ROW_A(k) columns_of[x_begin + (k)]
+#define SP_OF_ROW_B(k) columns_of[na + y_begin + (k)]
 #define SP_OPEN_ROW(row)                                                               \
   x_stop = SP_WITHIN(a_indptr[(row) + 1], a_first, na);                                \
   y_stop = SP_WITHIN(b_indptr[(row) + 1], b_first, nb)
@@ -105,11 +108,11 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   SP_READ(SP_INDEX, b_indptr);
   GLOBAL_MEM SP_INDEX *counts = words + 3 * (parts + 1);
   const ga_uint lid = (ga_uint)LID_0;
-#if SP_FORM
+#if !SP_IS_COUNT
   LOCAL_MEM ga_ushort from_a[SP_MERGED + 1], from_b[SP_MERGED + 1];
   LOCAL_MEM SP_COUNT gaps[3 * SP_GAPS];
   LOCAL_MEM ga_uint n_gaps[1];
-  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_OUT, out);
   SP_WRITTEN(SP_INDEX, out_indices);
   SP_WRITTEN(SP_INDEX, out_indptr);
   SP_READ(SP_VALUE, a);
@@ -162,38 +165,31 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
       const ga_uint y_begin = SP_WITHIN(b_indptr[first_row], b_first, nb);
       ga_uint x_stop, y_stop;
       SP_OPEN_ROW(first_row);
-      const ga_uint own = begin > x_begin + y_begin ? begin - x_begin - y_begin : 0;
-      const ga_uint y_own = y_stop > y_begin ? y_stop - y_begin : 0;
-      const ga_uint x_own = x_stop > x_begin ? x_stop - x_begin : 0;
-      ga_uint low = own > y_own ? own - y_own : 0;
-      for (ga_uint high = own < x_own ? own : x_own; low < high;) {
-        const ga_uint middle = (low + high) / 2;
-        if (columns_of[x_begin + middle] <= columns_of[na + y_begin + own - 1 - middle])
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      first_x = x_begin + low;
-      first_y = y_begin + (own < low ? 0 : own - low);
-      if (low > 0 && first_y < y_stop &&
+      const ga_uint own = SP_LENGTH(ga_uint, x_begin + y_begin, begin);
+      const ga_uint x_own = SP_LENGTH(ga_uint, x_begin, x_stop);
+      const ga_uint y_own = SP_LENGTH(ga_uint, y_begin, y_stop);
+      SP_CUT_ROW(ga_uint, of_a, own, x_own, y_own, SP_OF_ROW_A, SP_OF_ROW_B)
+      first_x = x_begin + of_a;
+      first_y = y_begin + SP_LENGTH(ga_uint, of_a, own);
+      if (of_a > 0 && first_y < y_stop &&
           columns_of[first_x - 1] == columns_of[na + first_y])
         first_y++;
-#if SP_FORM == 1
-      SP_EACH_MERGED(n_own++)
-#elif SP_FORM == 2
-      SP_EACH_MERGED(n_own += (ga_uint)(has_a && has_b))
-#else
+#if SP_IS_COUNT
       SP_EACH_MERGED(n_own += (ga_uint)(has_a && has_b);
                      SP_LOOK(a, x, 0, has_a, column) SP_LOOK(b, y, na, has_b, other))
+#elif SP_IS_UNION
+      SP_EACH_MERGED(n_own++)
+#else
+      SP_EACH_MERGED(n_own += (ga_uint)(has_a && has_b))
 #endif
     }
     SP_SCAN(n_own)
-#if !SP_FORM
+#if SP_IS_COUNT
     if (lid == 0)
       counts[part] = (SP_INDEX)sums[SP_THREADS - 1];
 #else
     const SP_COUNT shared = (SP_COUNT)counts[part];
-    const SP_COUNT start = SP_FORM == 1 ? a_first + b_first - shared : shared;
+    const SP_COUNT start = SP_IS_UNION ? a_first + b_first - shared : shared;
     if (lid == 0)
       n_gaps[0] = 0;
     local_barrier();
@@ -222,7 +218,7 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
               for (; opened <= row; opened++)
                 out_indptr[opened] = (SP_INDEX)(start + at);
             opened = row + 1;
-          } if (SP_FORM == 1 || (has_a && has_b)) {
+          } if (SP_IS_UNION || (has_a && has_b)) {
             from_a[at] = (ga_ushort)(has_a ? x : SP_NOWHERE);
             from_b[at++] = (ga_ushort)(has_b ? y : SP_NOWHERE);
           })
@@ -234,31 +230,27 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
            row += SP_THREADS)
         out_indptr[row] = (SP_INDEX)gaps[3 * gap + 2];
     for (ga_uint k = lid; k < n_out; k += SP_AHEAD * SP_THREADS) {
-      SP_WORK value[SP_AHEAD];
+      SP_RESULT value[SP_AHEAD];
       SP_INDEX column[SP_AHEAD];
 #pragma unroll
       for (ga_uint u = 0; u < SP_AHEAD; u++) {
         const ga_uint at = k + u * SP_THREADS < n_out ? k + u * SP_THREADS : k;
         const ga_uint x = from_a[at], y = from_b[at];
         column[u] = columns_of[x != SP_NOWHERE ? x : na + y];
-#if SP_FORM == 1
-        value[u] = SP_ZERO;
-        if (x != SP_NOWHERE)
-          value[u] = SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[a_first + x]));
-        if (y != SP_NOWHERE) {
-          const SP_WORK other =
-              SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[b_first + y]));
-          value[u] = x != SP_NOWHERE ? SP_ADD(value[u], other) : other;
-        }
-#else
-        value[u] = SP_MUL(SP_LOAD(a[a_first + x]), SP_LOAD(b[b_first + y]));
+#if SP_IS_UNION
+        if (x == SP_NOWHERE)
+          value[u] = SP_OF_B(SP_LOAD(b[b_first + y]));
+        else if (y == SP_NOWHERE)
+          value[u] = SP_OF_A(SP_LOAD(a[a_first + x]));
+        else
 #endif
+          value[u] = SP_OF_BOTH(SP_LOAD(a[a_first + x]), SP_LOAD(b[b_first + y]));
       }
 #pragma unroll
       for (ga_uint u = 0; u < SP_AHEAD; u++) { /* behind all loads */
         const ga_uint at = k + u * SP_THREADS;
         if (at < n_out && (ga_ulong)start + at < room) {
-          out[start + at] = SP_STORE(value[u]);
+          out[start + at] = SP_STORE_OUT(value[u]);
           out_indices[start + at] = column[u];
         }
       }
@@ -266,7 +258,7 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
 #endif
     local_barrier();
   }
-#if SP_FORM
+#if !SP_IS_COUNT
   if (GID_0 + 1 == GDIM_0) /* rows behind the last value */
     for (ga_ulong row = (ga_ulong)words[3 * parts + 2] + lid; row <= rows;
          row += SP_THREADS)

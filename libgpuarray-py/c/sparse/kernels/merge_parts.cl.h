@@ -3,6 +3,10 @@
  * values; two at one place stay together. For each part, and behind the last, `words`
  * have how many values of `a` and of `b` come before it, and how many rows have begun;
  * then counts of the parts begin, of which the last two are zeroed. */
+#include "merged_row.cl.h"
+
+#define SP_OF_ROW_A(k) a_indices[a_begin + (k)]
+#define SP_OF_ROW_B(k) b_indices[b_begin + (k)]
 #define SP_BOUND(count, indptr, row, n)                                                \
   SP_COUNT count = (SP_COUNT)indptr[row];                                              \
   count = count < (SP_COUNT)(n) ? count : (SP_COUNT)(n)
@@ -39,18 +43,10 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *words, ga_size words_off,
       const SP_COUNT a_own = a_end - a_begin, b_own = b_end - b_begin;
       SP_COUNT own = before - a_begin - b_begin; /* any number, of wrong pointers */
       own = own < a_own + b_own ? own : a_own + b_own;
-      const ga_long over = (ga_long)own - (ga_long)b_own;
-      SP_COUNT low = over > 0 ? (SP_COUNT)over : 0, high = own < a_own ? own : a_own;
-      while (low < high) {
-        const SP_COUNT middle = low + (high - low) / 2;
-        if (a_indices[a_begin + middle] <= b_indices[b_begin + own - 1 - middle])
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      i = a_begin + low;
-      j = b_begin + own - low;
-      j += low > 0 && j < b_end && a_indices[i - 1] == b_indices[j];
+      SP_CUT_ROW(SP_COUNT, of_a, own, a_own, b_own, SP_OF_ROW_A, SP_OF_ROW_B)
+      i = a_begin + of_a;
+      j = b_begin + own - of_a;
+      j += of_a > 0 && j < b_end && a_indices[i - 1] == b_indices[j];
       begun = row + 1;
     }
     words[3 * part] = (SP_INDEX)i;

@@ -1,7 +1,7 @@
 /* Parameters of elementwise operations of two matrices by parts of their merged order,
- * and what the count, SP_FORM 0, sees in the row pointers. */
+ * and what the count sees in the row pointers. */
 #define SP_PARAMETERS                                                                  \
-  GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,         \
+  GLOBAL_MEM SP_OUT *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,           \
       ga_size out_indices_off, GLOBAL_MEM SP_INDEX *out_indptr,                        \
       ga_size out_indptr_off, GLOBAL_MEM SP_INDEX *words, ga_size words_off,           \
       SP_TWO_MATRICES, ga_ulong rows, ga_ulong columns, ga_ulong an, ga_ulong bn,      \

@@ -1,5 +1,6 @@
 /* Elementwise operations of two matrices on processors, row by row: SP_FORM 0 their
- * sum, alpha a + beta b, 1 their product; 2 sums the duplicates of a alone. Each share
+ * sum, alpha a + beta b, 1 their product, 2 a combination of elements, of which there
+ * are as many as of a sum; 3 sums the duplicates of a alone. Each share
  * of rows is merged to where it would begin if no place were shared (of products, if
  * all of a's were); `ends` is how many values a share has up to the end of each row,
  * `shares` the first row, the place and the number of values of each share. `flaw`
@@ -7,7 +8,7 @@
  * wrong pointers. */
 #include "shares_cpu.cl.h"
 
-#if SP_FORM == 2
+#if SP_FORM == 3
 #define SP_BEGIN(row) a_indptr[row]
 #else
 #define SP_BEGIN(row) a_indptr[row] + (ga_ulong)b_indptr[row]
@@ -25,18 +26,16 @@
     for (; k + 8 <= end; k += 8) {                                                     \
       const SP_INDEXES own = vload8(0, indices + k);                                   \
       const SP_INDEXES before = vload8(0, indices + k - 1);                            \
-      are_wrong |= SP_FORM == 2 ? own < before : own <= before;                        \
+      are_wrong |= SP_FORM == 3 ? own < before : own <= before;                        \
     }                                                                                  \
     is_wrong |= any(are_wrong);                                                        \
     for (; k < end; k++)                                                               \
       is_wrong |=                                                                      \
-          SP_FORM == 2 ? indices[k] < indices[k - 1] : indices[k] <= indices[k - 1];   \
+          SP_FORM == 3 ? indices[k] < indices[k - 1] : indices[k] <= indices[k - 1];   \
     has_flaw |= is_wrong;                                                              \
   }
-#define SP_SCALED(i) SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[i]))
-#define SP_SCALED_B(j) SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[j]))
 
-KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
+KERNEL void SP_NAME(GLOBAL_MEM SP_OUT *out, ga_size out_off,
                     GLOBAL_MEM SP_INDEX *out_indices, ga_size out_indices_off,
                     GLOBAL_MEM SP_INDEX *ends, ga_size ends_off,
                     GLOBAL_MEM ga_ulong *shares, ga_size shares_off, SP_TWO_MATRICES,
@@ -44,7 +43,7 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
                     ga_ulong room, SP_REAL alpha, SP_REAL alpha_im, SP_REAL beta,
                     SP_REAL beta_im) {
   KERNEL_BEGIN;
-  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_OUT, out);
   SP_WRITTEN(SP_INDEX, out_indices);
   SP_WRITTEN(SP_INDEX, ends);
   SP_WRITTEN(ga_ulong, shares);
@@ -56,23 +55,23 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
   if (first < rows) {
     const ga_ulong a_first = (ga_ulong)a_indptr[first];
     const ga_ulong b_first = (ga_ulong)b_indptr[first];
-    base = SP_FORM ? a_first : a_first + b_first;
+    base = SP_IS_UNION ? a_first + b_first : a_first;
     base = base < room ? base : room;
   }
   at = base;
   for (ga_ulong row = first; row < last; row++) {
     SP_CHECK(i, a_end, a_indptr, a_indices, an, row)
-#if SP_FORM == 2
+#if SP_FORM == 3
     const ga_ulong j = 0, b_end = 0;
 #else
     SP_CHECK(j, b_end, b_indptr, b_indices, bn, row)
 #endif
-    if ((SP_FORM ? a_end - i : a_end - i + b_end - j) > room - at) {
+    if ((SP_IS_UNION ? a_end - i + b_end - j : a_end - i) > room - at) {
       has_flaw = 1;
       ends[row] = (SP_INDEX)(at - base);
       continue;
     }
-#if SP_FORM == 2
+#if SP_FORM == 3
     while (i < a_end) {
       const SP_INDEX own = a_indices[i];
       SP_WORK sum = SP_LOAD(a[i]);
@@ -86,29 +85,30 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
     while (i < a_end && j < b_end) { /* no branch depends on the indices */
       const SP_INDEX left = a_indices[i], right = b_indices[j];
       const ga_int is_left = left <= right, is_right = right <= left;
-#if SP_FORM
+#if SP_FORM == 1
       if (is_left & is_right) {
-        out[at] = SP_STORE(SP_MUL(SP_LOAD(a[i]), SP_LOAD(b[j])));
+        out[at] = SP_STORE_OUT(SP_OF_BOTH(SP_LOAD(a[i]), SP_LOAD(b[j])));
         out_indices[at] = left;
         at++;
       }
 #else
-      const SP_WORK x = SP_SCALED(i), y = SP_SCALED_B(j), both = SP_ADD(x, y);
-      const SP_WORK one = is_left ? x : y;
-      out[at] = SP_STORE(is_left & is_right ? both : one);
+      const SP_WORK x = SP_LOAD(a[i]), y = SP_LOAD(b[j]);
+      const SP_RESULT both = SP_OF_BOTH(x, y);
+      const SP_RESULT one = is_left ? SP_OF_A(x) : SP_OF_B(y);
+      out[at] = SP_STORE_OUT(is_left & is_right ? both : one);
       out_indices[at] = is_left ? left : right;
       at++;
 #endif
       i += (ga_ulong)is_left;
       j += (ga_ulong)is_right;
     }
-#if SP_FORM == 0
+#if SP_IS_UNION
     for (; i < a_end; i++, at++) {
-      out[at] = SP_STORE(SP_SCALED(i));
+      out[at] = SP_STORE_OUT(SP_OF_A(SP_LOAD(a[i])));
       out_indices[at] = a_indices[i];
     }
     for (; j < b_end; j++, at++) {
-      out[at] = SP_STORE(SP_SCALED_B(j));
+      out[at] = SP_STORE_OUT(SP_OF_B(SP_LOAD(b[j])));
       out_indices[at] = b_indices[j];
     }
 #endif

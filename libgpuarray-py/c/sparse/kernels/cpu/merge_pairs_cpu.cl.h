@@ -1,7 +1,5 @@
 /* Elementwise operations of two matrices on processors, by the parts of merge.cl.h:
- * each item has a range of them, and walks its rows. SP_FORM 0 counts the places of
- * each part that both have, and tells flaws; by the scanned counts 1 makes the sum,
- * alpha a + beta b, 2 the product. */
+ * each item has a range of them, and walks its rows. */
 #include "../pair_words.cl.h"
 #include "shares_cpu.cl.h"
 
@@ -14,7 +12,7 @@
   SP_BOUND(i, words[3 * (part)], 0, an);                                               \
   SP_BOUND(j, words[3 * (part) + 1], 0, bn);                                           \
   SP_BOUND(begun, words[3 * (part) + 2], 0, rows)
-#if SP_FORM == 0
+#if SP_IS_COUNT
 /* Sees whether the values of a row from `begin` to `end` are not as they should be. */
 #define SP_LOOK(indptr, indices, begin, end)                                           \
   if (begin < end) {                                                                   \
@@ -30,13 +28,11 @@
       has_flaw |= indices[k] <= indices[k - 1];                                        \
   }
 #else
-#define SP_SCALED(i) SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[i]))
-#define SP_SCALED_B(j) SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[j]))
 /* Behind the room only of wrong counts. */
 #define SP_PUT(value, index)                                                           \
   {                                                                                    \
     const ga_ulong place = at < room ? at : room - 1;                                  \
-    out[place] = SP_STORE(value);                                                      \
+    out[place] = SP_STORE_OUT(value);                                                  \
     out_indices[place] = index;                                                        \
     at++;                                                                              \
   }
@@ -51,8 +47,8 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   SP_READ(SP_INDEX, b_indptr);
   GLOBAL_MEM SP_INDEX *counts = words + 3 * (parts + 1);
   const ga_ulong first = parts * GID_0 / GDIM_0, last = parts * (GID_0 + 1) / GDIM_0;
-#if SP_FORM
-  SP_WRITTEN(SP_VALUE, out);
+#if !SP_IS_COUNT
+  SP_WRITTEN(SP_OUT, out);
   SP_WRITTEN(SP_INDEX, out_indices);
   SP_WRITTEN(SP_INDEX, out_indptr);
   SP_READ(SP_VALUE, a);
@@ -65,9 +61,9 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   for (ga_ulong part = first; part < stop; part += step) {
     SP_CUT(i, j, begun, part);
     SP_CUT(a_last, b_last, next, part + step);
-#if SP_FORM
+#if !SP_IS_COUNT
     const ga_ulong shared = (ga_ulong)counts[part];
-    ga_ulong at = SP_FORM == 1 ? i + j - shared : shared;
+    ga_ulong at = SP_IS_UNION ? i + j - shared : shared;
 #else
     ga_ulong shared = 0;
 #endif
@@ -75,7 +71,7 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
          row < rows && (i < a_last || j < b_last); row++) {
       SP_BOUND(a_end, a_indptr[row + 1], i, a_last);
       SP_BOUND(b_end, b_indptr[row + 1], j, b_last);
-#if SP_FORM
+#if !SP_IS_COUNT
       if (row >= begun)
         out_indptr[row] = (SP_INDEX)at;
 #else
@@ -95,37 +91,38 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
       while (i < a_end && j < b_end) { /* no branch depends on the indices of a sum */
         const SP_INDEX left = a_indices[i], right = b_indices[j];
         const ga_int is_left = left <= right, is_right = right <= left;
-#if SP_FORM == 0
+#if SP_IS_COUNT
         shared += (ga_ulong)(is_left & is_right);
-#elif SP_FORM == 1
-        const SP_WORK x = SP_SCALED(i), y = SP_SCALED_B(j), both = SP_ADD(x, y);
-        const SP_WORK one = is_left ? x : y;
+#elif SP_IS_UNION
+        const SP_WORK x = SP_LOAD(a[i]), y = SP_LOAD(b[j]);
+        const SP_RESULT both = SP_OF_BOTH(x, y);
+        const SP_RESULT one = is_left ? SP_OF_A(x) : SP_OF_B(y);
         SP_PUT(is_left & is_right ? both : one, is_left ? left : right)
 #else
         if (is_left & is_right)
-          SP_PUT(SP_MUL(SP_LOAD(a[i]), SP_LOAD(b[j])), left)
+          SP_PUT(SP_OF_BOTH(SP_LOAD(a[i]), SP_LOAD(b[j])), left)
 #endif
         i += (ga_ulong)is_left;
         j += (ga_ulong)is_right;
       }
-#if SP_FORM == 1
-      for (; i < a_end; i++)
-        SP_PUT(SP_SCALED(i), a_indices[i])
-      for (; j < b_end; j++)
-        SP_PUT(SP_SCALED_B(j), b_indices[j])
-#elif SP_FORM == 2
-      i = a_end;
-      j = b_end;
-#else
+#if SP_IS_COUNT
       i = a_next;
       j = b_next;
+#elif SP_IS_UNION
+      for (; i < a_end; i++)
+        SP_PUT(SP_OF_A(SP_LOAD(a[i])), a_indices[i])
+      for (; j < b_end; j++)
+        SP_PUT(SP_OF_B(SP_LOAD(b[j])), b_indices[j])
+#else
+      i = a_end;
+      j = b_end;
 #endif
     }
-#if SP_FORM == 0
+#if SP_IS_COUNT
     counts[part] = (SP_INDEX)shared;
 #endif
   }
-#if SP_FORM
+#if !SP_IS_COUNT
   if (GID_0 + 1 == GDIM_0) { /* rows behind the last value */
     ga_ulong row = room > 0 ? (ga_ulong)words[3 * parts + 2] : 0;
     for (; row <= rows; row++)
