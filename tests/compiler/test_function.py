@@ -151,7 +151,7 @@ def test_sums_and_maxima_of_vectors_of_all_sizes(shape):
 
 def test_what_has_no_elements_is_told_with_the_context(on_context):
     x = T.dmatrix("x")
-    for result in (T.argmax(x, axis=0), T.argmin(x, axis=0)):
+    for result in (T.argmax(x, axis=0), T.argmin(x, axis=0), T.max(x, axis=0)):
         with pytest.raises(ValueError, match=f" on {on_context.name}: .*no elements"):
             function([x], result)(np.zeros((0, 4)))
 

@@ -344,9 +344,9 @@ static int check_elements(const GpuReduction *gr, const ga_reduce_problem *p,
     return GA_NO_ERROR;
   return GA_FAIL(
       GA_VALUE_ERROR,
-      "reduction: no elements to reduce in shape %s, and the operation has no "
+      "reduction on %s: no elements to reduce in shape %s, and the operation has no "
       "identity; reduce axes that have elements",
-      ga__shape_text(text, nd, dims));
+      gpucontext_name(gr->context), ga__shape_text(text, nd, dims));
 }
 
 /* Allocates the results. */
