@@ -215,6 +215,22 @@ def test_the_gradient_of_abs_at_zero_is_zero():
     np.testing.assert_array_equal(found, [-1, 0, 1])
 
 
+def test_derivatives_of_a_standard_deviation_of_equal_elements_are_zero():
+    X, D = T.dmatrices("X", "D")
+    y = T.std(X, axis=1)
+    slope = T.grad(y.sum(), X)
+    second = T.grad((slope * D).sum(), X)
+    values = np.array([[2.0, 2, 2], [1, 2, 3]])
+    for given in (values, values[:, :1]):
+        for found in evaluate([y, slope, second, T.Rop(y, X, D)], {X: given, D: given}):
+            assert np.isfinite(found).all() and not found[0].any()
+    std, by_x = evaluate([y, slope], {X: values})
+    np.testing.assert_allclose(std, values.std(axis=1))
+    np.testing.assert_allclose(
+        by_x[1], np.array([-1, 0, 1]) / 3 / values[1].std(), atol=1e-15
+    )
+
+
 def test_the_gradient_of_a_product_with_zeros_is_exact():
     x = T.dvector("x")
     gradient = grad(x.prod(), x)

@@ -288,8 +288,12 @@ def var(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Var
 
 
 def std(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Variable:
-    """The standard deviation over ``axis``: the root of ``var``."""
-    return math.sqrt(var(x, axis, ddof, keepdims))
+    """The standard deviation over ``axis``: the root of ``var``.
+
+    Where all elements are equal, as where there is one, its derivatives are 0.
+    """
+    squared = var(x, axis, ddof, keepdims)
+    return math.where(math.FUNCTIONS["eq"](squared, 0), 0, math.sqrt(squared))
 
 
 def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
