@@ -64,7 +64,7 @@ TABLE_OF_SOFTMAX = {
     "log_of_part": """
         log(softmax(X)) -> same
         log(exp(X).T) -> log(exp(X)).T
-        log(cosh(X).T) -> same
+        log(sinh(X).T) -> same
         log(softmax(X)[0].dimshuffle("x", 0)) -> log(softmax(X))[0].dimshuffle("x", 0)
         log(softmax(X)[k, k]) -> log(softmax(X))[k, k]
         log(softmax(X).reshape((16,))) -> log(softmax(X)).reshape((16,))

@@ -109,6 +109,9 @@ TABLE = {
         log(sum(exp(X), 1)) -> same
         log(u * sum(X, 1)) -> same
         log(u + sum(exp(X), 1)) -> same
+        log(sum(X * Y, 1)) -> same
+        log(sum(Y * exp(X - col(v)), 1)) -> same
+        log(j * exp(x)) -> log(cast(j, "float64")) + x
         log(u * sum(exp(X - col(v)), 1)) -> same
     """,
     "expand_before_dividing": """

@@ -3,6 +3,8 @@
 What is written overflows; the rules and the forms of derivatives keep it finite.
 """
 
+import math
+
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
@@ -38,6 +40,51 @@ OF_EXPONENTIALS = {
     "log1p": lambda m, x: m.log1p(m.exp(x).sum(axis=1)),
     "sigmoid": lambda m, x: m.log((1 / (1 + m.exp(-x))).T),
     "sum": lambda m, x: m.log(m.exp(x).sum(axis=1)[::-1]),
+    "weighted": lambda m, x: m.log((WEIGHTS * m.exp(x)).sum(axis=1)),
+    "weighted twice": lambda m, x: m.log(
+        (WEIGHTS * m.exp(x) * m.exp(-2 * x)).sum(axis=1, keepdims=True) * 3
+    ),
+    "two weights": lambda m, x: m.log(
+        (x[:, 3] ** 2 + 1) * m.exp(x[:, 0]) + 0 * m.exp(x[:, 3] + 3000)
+    ),
+    "difference": lambda m, x: m.log(m.exp(x + 2) - m.exp(x)),
+    "density": lambda m, x: m.log((x**2 + 1) * m.exp(-(x**2) / 900)),
+    "ratio": lambda m, x: m.log((x**2 + 1) / (1 + m.exp(-x))),
+    "powers": lambda m, x: m.log(m.exp(x) ** 2 + m.sqrt(m.exp(x)) + m.exp(x) ** 0.25),
+    "cosh": lambda m, x: m.log(m.cosh(x)),
+    "twice cosh": lambda m, x: m.log(2 * m.cosh(x) + m.exp(x)),
+    "sinh": lambda m, x: m.log(m.sinh(abs(x) + 1)),
+    "expm1": lambda m, x: m.log(m.expm1(abs(x) + 1)),
+    "exp less one": lambda m, x: m.log(m.exp(abs(x) + 1) - 1),
+    "sinh over cosh": lambda m, x: m.sinh(x) / m.cosh(x),
+    "tanh": lambda m, x: (m.exp(x) - m.exp(-x)) / (m.exp(x) + m.exp(-x)),
+    "tanh of one": lambda m, x: (1 - m.exp(x)) / (1 + m.exp(x)),
+    "one over expm1": lambda m, x: 1 / m.expm1(abs(x) + 1),
+}
+WEIGHTS = np.array([[1.0, 0, 0.5, 2], [0, 1, 3, 0]])
+
+
+LOGS = {
+    "log of a tanh's slope": (
+        lambda m, x: m.log(1 - m.tanh(x) ** 2),
+        lambda x: -2 * np.log(np.cosh(x)),
+    ),
+    "log1p of a tanh's slope": (
+        lambda m, x: m.log1p(-(m.tanh(x) * m.tanh(x))),
+        lambda x: -2 * np.log(np.cosh(x)),
+    ),
+    "log of 1 + tanh": (
+        lambda m, x: m.log(1 + m.tanh(x)),
+        lambda x: np.log(2) - np.log1p(np.exp(-2 * x)),
+    ),
+    "log1p of -tanh": (
+        lambda m, x: m.log1p(-m.tanh(x)),
+        lambda x: np.log(2) - np.log1p(np.exp(2 * x)),
+    ),
+    "log of half of 1 + tanh": (
+        lambda m, x: m.log((1 + m.tanh(x)) / 2),
+        lambda x: -np.log1p(np.exp(-2 * x)),
+    ),
 }
 
 
@@ -49,9 +96,19 @@ def share(m, x):
 def test_exponentials_of_any_size_have_finite_derivatives(name):
     """As of the program in long doubles, whose exponentials go to 11,000."""
     program = OF_EXPONENTIALS[name]
+    check(program, lambda x: program(np, x))
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_logarithms_beside_a_tanh_are_finite(name):
+    check(*LOGS[name])
+
+
+def check(program, judge):
+    """Check values and derivatives by another program, of long doubles."""
 
     def moved(h):
-        return program(np, LARGE.astype("longdouble") + h * STEP.astype("longdouble"))
+        return judge(LARGE.astype("longdouble") + h * STEP.astype("longdouble"))
 
     direction = (moved(1e-6) - moved(-1e-6)) / 2e-6
     X, D = T.dmatrices("X", "D")
@@ -90,3 +147,57 @@ def test_what_a_gradient_is_taken_by_is_left_in_its_form():
     np.testing.assert_allclose(
         both([X], by_x, [value])[1], 1 - 4 * both([X], p, [value])[1], rtol=1e-12
     )
+
+
+def test_a_weight_of_zero_is_nothing_but_to_its_own_derivative():
+    X, W = T.dmatrices("X", "W")
+    total = T.log((W * T.exp(X)).sum(axis=1))
+    by_x, by_w = T.grad(total.sum(), [X, W])
+    values = (
+        np.array([[900.0, 890, 905], [0, 2, 1]]),
+        np.array([[1.0, -2, 0], [0, 0, 0]]),
+    )
+    weights = np.exp(values[0][0] - 900)
+    whole = (weights * values[1][0]).sum()
+    found = [both([X, W], each, values)[1] for each in (total, by_x, by_w)]
+    np.testing.assert_allclose(found[0], [900 + np.log(whole), -np.inf], rtol=1e-12)
+    np.testing.assert_allclose(found[1][0], values[1][0] * weights / whole, rtol=1e-12)
+    np.testing.assert_allclose(found[2][0], weights / whole, rtol=1e-12)
+    second = T.grad(by_x[0, 2], W)
+    np.testing.assert_allclose(
+        both([X, W], second, values)[1][0], [0, 0, weights[2] / whole], rtol=1e-12
+    )
+
+
+def test_negative_weights_are_kept_and_what_is_infinite_is_infinite():
+    X, W = T.dmatrices("X", "W")
+    total = T.log((W * T.exp(X)).sum(axis=1))
+    rows = [[800.0, 799], [800, 801], [np.inf, 0], [np.nan, 0], [-np.inf, 0], [-9, 800]]
+    weights = np.array([[1.0, -1], [1, -1], [1, 1], [1, 1], [1, 1], [np.inf, 1]])
+    wanted = [800 + np.log1p(-np.exp(-1)), np.nan, np.inf, np.nan, 0, np.inf]
+    found = both([X, W], total, [np.array(rows), weights])[1]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_the_log_of_erfc_is_finite_beyond_its_underflow():
+    x = T.dvector("x")
+    values = np.array([-3.0, 0.5, 1, 26, 40, 1000])
+    series = 1 - 1 / (2 * 1e3**2) + 3 / (4 * 1e3**4)
+    last = np.log(series / (1e3 * np.sqrt(np.pi))) - 1e6
+    y = T.log(0.5 * T.erfc(x))
+    slope = T.grad(y.sum(), x)
+    found, by_x, second = (
+        both([x], each, [values])[1] for each in (y, slope, T.grad(slope.sum(), x))
+    )
+    wanted = [math.log(math.erfc(value) / 2) for value in values[:4]]
+    np.testing.assert_allclose(found[:4], wanted, rtol=1e-12)
+    np.testing.assert_allclose(found[-1], last + np.log(0.5), rtol=1e-12)
+    slopes = [
+        -2 * math.exp(-(v**2)) / math.erfc(v) / math.sqrt(math.pi) for v in values[:4]
+    ]
+    np.testing.assert_allclose(by_x[:4], slopes, rtol=1e-10)
+    np.testing.assert_allclose(by_x[-1], -2 * 1e3 / series, rtol=1e-9)
+    np.testing.assert_allclose(
+        second[:4], slopes * (-2 * values[:4] - slopes), rtol=1e-7
+    )
+    assert np.isfinite(second).all()

@@ -5,7 +5,7 @@ The largest exponent is a constant to derivatives: it cancels in every one of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import NamedTuple
 
@@ -21,26 +21,35 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     call,
     constant_of,
+    is_constant,
     is_float,
+    limits_of,
     match,
     number,
     same,
+    turned,
     with_constant,
 )
 
 PARTS = (AdvancedSubtensor, DimShuffle, FirstOf, Pick, Reshape, Subtensor)
 """Ops whose result has elements of their first input, by what further ones say."""
 _MOST_TERMS = 16
-_JOINED = {"add": "logaddexp", "mul": "add", "true_div": "sub"}
+JOINED = {"add": "logaddexp", "mul": "add", "true_div": "sub"}
 """The row that joins logarithms of the operands of a row."""
+_POWERS = {"square": 2.0, "sqrt": 0.5, "reciprocal": -1.0}
+"""The exponents of rows that are powers."""
 
 
 class SumOfExponentials(NamedTuple):
-    """``op(exp(exponents))``, a sum; ``is_kept``: the axes are put back."""
+    """``op(weights * exp(exponents))``, a sum; ``is_kept``: the axes are put back.
+
+    No weights are ones. A term whose weight is 0 is 0, however large its exponential.
+    """
 
     exponents: Variable
     op: Reduce
     is_kept: bool = False
+    weights: Variable | None = None
 
     def kept(self, reduced: Variable) -> Variable:
         """Return a value of each sum, with the axes of the exponents."""
@@ -56,35 +65,53 @@ class SumOfExponentials(NamedTuple):
         patterns = [shift_by.type.broadcastable for shift_by in shifts]
         return any(all(pattern[i] for i in self.op.axes) for pattern in patterns)
 
+    def largest(self) -> Variable:
+        """Return the largest exponent along the axes where it is finite, else 0."""
+        return pivot(weighed(self.exponents, self.weights), self.op.axes)
+
     def shifted(self) -> tuple[Variable, Variable]:
         """Return the exponentials and their sum, both divided by the largest one."""
-        largest = self.kept(pivot(self.exponents, self.op.axes))
-        power = call("exp", call("sub", self.exponents, largest))
-        total = self.op(power)
+        largest = self.kept(self.largest())
+        power, term = shifted_term(self.exponents, self.weights, largest)
+        total = self.op(term)
         return power, self.kept(total) if self.is_kept else total
 
 
-def sum_of_exponentials(variable: Variable) -> SumOfExponentials | None:
+Opened = Callable[[Variable], tuple[Variable, Variable | None] | None]
+"""Returns the exponents and the weights of exponentials; None for other variables."""
+
+
+def _exponential(variable: Variable) -> tuple[Variable, None] | None:
+    exponent = argument(variable, "exp")
+    return None if exponent is None else (exponent, None)
+
+
+def sum_of_exponentials(
+    variable: Variable, opened: Opened = _exponential
+) -> SumOfExponentials | None:
     """Return what a variable sums, if it is a sum of exponentials in their dtype."""
     owner = variable.owner
     if owner is not None and isinstance(owner.op, DimShuffle):
-        (reduced,) = owner.inputs
-        if not puts_back(owner.op.new_order, reduced):
+        total = sum_of_exponentials(owner.inputs[0], opened)
+        if total is None or not _puts_back(owner.op.new_order, owner.inputs[0], total):
             return None
-        total = sum_of_exponentials(reduced)
-        return None if total is None else total._replace(is_kept=True)
+        return total._replace(is_kept=True)
     if owner is None or not isinstance(owner.op, Reduce) or owner.op.monoid != "add":
         return None
-    x = argument(owner.inputs[0], "exp")
-    if x is None or x.type.dtype != variable.type.dtype:
+    term = opened(owner.inputs[0])
+    if term is None or owner.inputs[0].type.dtype != variable.type.dtype:
         return None
-    return SumOfExponentials(x, owner.op)
+    return SumOfExponentials(term[0], owner.op, weights=term[1])
 
 
 def puts_back(order: Order, reduced: Variable) -> bool:
     """True if a dimshuffle puts the axes back that a sum of exponentials reduced."""
     total = sum_of_exponentials(reduced)
-    if total is None or total.is_kept:
+    return total is not None and _puts_back(order, reduced, total)
+
+
+def _puts_back(order: Order, reduced: Variable, total: SumOfExponentials) -> bool:
+    if total.is_kept:
         return False
     kept = total.kept(reduced).owner
     return (
@@ -96,17 +123,52 @@ def puts_back(order: Order, reduced: Variable) -> bool:
 
 def pivot(x: Variable, axes: Sequence[int]) -> Variable:
     """Return the largest element along axes where it is finite, else 0."""
-    return _finite(Reduce("maximum", axes, of_none=True)(x))
+    return finite(Reduce("maximum", axes, of_none=True)(x))
 
 
-def _finite(largest: Variable) -> Variable:
+def weighed(exponent: Variable, weight: Variable | None) -> Variable:
+    """Return the exponents of terms; -inf of those that are 0, inf of infinite weights.
+
+    No largest exponent is taken out of sums that are infinite by a weight.
+    """
+    if weight is None:
+        return exponent
+    none, infinite = number(-np.inf, exponent), number(np.inf, exponent)
+    known = call("where", call("ne", weight, number(0, weight)), exponent, none)
+    return call("where", call("isinf", weight), infinite, known)
+
+
+def shifted_term(
+    exponent: Variable, weight: Variable | None, largest: Variable
+) -> tuple[Variable, Variable]:
+    """Return an exponential divided by the largest one, and its multiple.
+
+    Where the weight is 0 the exponential may be larger: it is at most a finite number.
+    """
+    if weight is None:
+        power = call("exp", call("sub", exponent, largest))
+        return power, power
+    most = call("add", largest, number(_most_exponent(exponent.type.dtype), largest))
+    is_nothing = call("eq", weight, number(0, weight))
+    known = call("where", is_nothing, call("minimum", exponent, most), exponent)
+    power = call("exp", call("sub", known, largest))
+    return power, call("mul", weight, power)
+
+
+def _most_exponent(dtype: str) -> float:
+    """Return an exponent whose exponential is finite in a dtype."""
+    return float(np.floor(np.log(float(limits_of(dtype).max))))
+
+
+def finite(largest: Variable) -> Variable:
+    """Return the largest exponents where they are finite, else 0: a constant."""
     found = call("where", call("isfinite", largest), largest, number(0, largest))
     return disconnected_grad(found)
 
 
 def shifted_terms(terms: Sequence[Variable]) -> tuple[list[Variable], Variable]:
     """Return the exponentials of several variables, and the sum, less the largest."""
-    largest = _finite(reduce(partial(call, "maximum"), terms))
+    largest = finite(reduce(partial(call, "maximum"), terms))
     powers = [call("exp", call("sub", term, largest)) for term in terms]
     return powers, reduce(partial(call, "add"), powers)
 
@@ -139,7 +201,7 @@ def exponent_of_share(variable: Variable) -> Variable | None:
 
 
 def known_log(variable: Variable, depth: int = _MOST_TERMS) -> Variable | None:
-    """Return the logarithm of exponentials, of their sums, products and multiples.
+    """Return the logarithm of exponentials, of their sums, products and powers.
 
     Factors and terms that are numbers must be positive. None for other variables.
     """
@@ -153,12 +215,34 @@ def known_log(variable: Variable, depth: int = _MOST_TERMS) -> Variable | None:
             return None
         result = logsumexp(total.exponents, total.op.axes)
         return total.kept(result) if total.is_kept else result
+    for log_of in (_log_of_part, _log_of_power, _log_of_joined):
+        found = log_of(variable, depth)
+        if found is not None:
+            return found
+    return _log_of_hyperbolic(variable)
+
+
+def _log_of_part(variable: Variable, depth: int) -> Variable | None:
+    """Return the logarithm of elements, or of moved axes."""
     owner = variable.owner
-    if owner is not None and isinstance(owner.op, PARTS):
-        x, *index = owner.inputs
-        whole = known_log(x, depth - 1)
-        return None if whole is None else owner.op.make_node(whole, *index).out
-    for row, joined in _JOINED.items():
+    if owner is None or not isinstance(owner.op, PARTS):
+        return None
+    x, *index = owner.inputs
+    whole = known_log(x, depth - 1)
+    return None if whole is None else owner.op.make_node(whole, *index).out
+
+
+def _log_of_power(variable: Variable, depth: int) -> Variable | None:
+    power = power_of(variable)
+    base = None if power is None else known_log(power[0], depth - 1)
+    if base is None or power is None:
+        return None
+    return call("mul", number(power[1], base), base)
+
+
+def _log_of_joined(variable: Variable, depth: int) -> Variable | None:
+    """Return the logarithm of a sum, a product or a quotient of two."""
+    for row, joined in JOINED.items():
         args = match(variable, row)
         if args is not None:
             one = with_constant(args, 1) if row == "add" else None
@@ -169,6 +253,45 @@ def known_log(variable: Variable, depth: int = _MOST_TERMS) -> Variable | None:
                 return None
             return call(joined, *found) if one is None else call("softplus", *found)
     return None
+
+
+def power_of(variable: Variable) -> tuple[Variable, float] | None:
+    """Return base and exponent of a power of the base's type by a number, not 0."""
+    for row, exponent in _POWERS.items():
+        base = argument(variable, row)
+        if base is not None:
+            return base, exponent
+    args = match(variable, "power")
+    known = None if args is None else constant_of(args[1])
+    if args is None or known is None or args[0].type != variable.type:
+        return None
+    is_usable = not np.iscomplexobj(known) and np.isfinite(known) and known != 0
+    return (args[0], float(known)) if is_usable else None
+
+
+def _log_of_hyperbolic(variable: Variable) -> Variable | None:
+    """Return the logarithm of cosh(x), 1 + tanh(x) or 1 - tanh(x)."""
+    operand = argument(variable, "cosh")
+    if operand is not None:
+        two = number(np.log(2.0), operand)
+        return call("sub", call("logaddexp", operand, turned(operand)), two)
+    operand = tanh_beside_one(variable)
+    if operand is None:
+        return None
+    double = call("mul", number(-2, operand), operand)
+    return call("sub", number(np.log(2.0), operand), call("softplus", double))
+
+
+def tanh_beside_one(variable: Variable) -> Variable | None:
+    """Return ``x`` of ``1 + tanh(x)``, ``-x`` of ``1 - tanh(x)``; None for others."""
+    terms = match(variable, "add")
+    operand = None if terms is None else with_constant(terms, 1)
+    inner = None if operand is None else argument(operand, "tanh")
+    terms = match(variable, "sub")
+    if terms is not None and is_constant(terms[0], 1):
+        inner = argument(terms[1], "tanh")
+        inner = None if inner is None else turned(inner)
+    return inner if inner is not None and inner.type == variable.type else None
 
 
 def whole_of(variable: Variable) -> Variable:
@@ -194,9 +317,10 @@ def _known_log(term: Variable, like: Variable, depth: int) -> Variable | None:
     return number(np.log(float(value)), like) if is_positive else None
 
 
-def logsumexp(x: Variable, axes: Sequence[int]) -> Variable:
+def logsumexp(
+    x: Variable, axes: Sequence[int], weights: Variable | None = None
+) -> Variable:
     """Return the log of the sum of exponentials over axes, for values of any size."""
-    largest = pivot(x, axes)
-    shifted = call("exp", call("sub", x, keep_dims(largest, axes, x.type.ndim)))
-    total = Reduce("add", axes)(shifted)
-    return call("add", call("log", total), largest)
+    terms = SumOfExponentials(x, Reduce("add", axes), weights=weights)
+    _, total = terms.shifted()
+    return call("add", call("log", total), terms.largest())

@@ -14,7 +14,6 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.nnet.nnet import Softmax
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
     added_exponents,
-    pivot,
     shifted_terms,
     sum_of_exponentials,
 )
@@ -208,7 +207,8 @@ def pair_exponentials(tree: Tree) -> bool:
     """Merge exponentials into sigmoids; return whether there were any.
 
     ``/ (1 + exp(u))`` is ``* sigmoid(-u)``; ``exp(u) * sigmoid(-u)`` is ``sigmoid(u)``;
-    ``exp(u) / (exp(u) + exp(v))`` is ``sigmoid(u - v)``.
+    ``exp(u) / (exp(u) + exp(v))`` is ``sigmoid(u - v)``; ``exp(u) / expm1(u)`` is
+    ``1 / -expm1(-u)``; ``sinh(u) / cosh(u)`` is ``tanh(u)``.
     """
     is_changed = False
     for part in factors_of(tree):
@@ -219,10 +219,10 @@ def pair_exponentials(tree: Tree) -> bool:
             part.variable = call("sigmoid", turned(inner))
             part.is_over = not part.is_over
             is_changed = True
-    for merge in (_merge_one_pair, _merge_share_of_two):
+    for merge in (_merge_one_pair, _merge_share_of_two, _merge_with_expm1):
         while merge(factors_of(tree)):
             is_changed = True
-    return is_changed
+    return merge_hyperbolic(tree) or is_changed
 
 
 def _merge_one_pair(factors: Sequence[TreeNode]) -> bool:
@@ -258,6 +258,35 @@ def _merge_share_of_two(factors: Sequence[TreeNode]) -> bool:
                     part.variable = None
                     return True
     return False
+
+
+def _merge_with_expm1(factors: Sequence[TreeNode]) -> bool:
+    """Merge one exponential with its expm1 below; return whether there was one."""
+    for part in factors:
+        inner = None if part.is_above else _argument(part, "expm1")
+        for power in factors if inner is not None else ():
+            exponent = _argument(power, "exp") if power.is_above else None
+            if inner is not None and exponent is not None and same(exponent, inner):
+                part.variable = call("neg", call("expm1", turned(inner)))
+                power.variable = None
+                return True
+    return False
+
+
+def merge_hyperbolic(tree: Tree) -> bool:
+    """Make tanh of each sinh with its cosh on the other side; return whether."""
+    is_changed = False
+    for part in factors_of(tree):
+        inner = _argument(part, "sinh")
+        for other in factors_of(tree) if inner is not None else ():
+            operand = _argument(other, "cosh")
+            if inner is None or operand is None or other.is_above == part.is_above:
+                continue
+            if same(inner, operand):
+                part.variable, other.variable = call("tanh", inner), None
+                is_changed = True
+                break
+    return is_changed
 
 
 def _argument(part: TreeNode, row: str) -> Variable | None:
@@ -297,22 +326,6 @@ def _shift_added(part: TreeNode, factors: Sequence[TreeNode]) -> bool:
             power.variable = powers[place]
             return True
     return False
-
-
-def take_exponents(tree: Tree) -> list[tuple[Variable, bool]]:
-    """Take the largest exponents out of factors that are sums of exponentials.
-
-    Return each, and True if the product was multiplied by its exponential.
-    """
-    taken: list[tuple[Variable, bool]] = []
-    for part in factors_of(tree):
-        total = None if part.variable is None else sum_of_exponentials(part.variable)
-        if total is None or total.is_shifted():
-            continue
-        largest = pivot(total.exponents, total.op.axes)
-        _, part.variable = total.shifted()
-        taken.append((total.kept(largest) if total.is_kept else largest, part.is_above))
-    return taken
 
 
 def cancel_factors(tree: Tree) -> bool:

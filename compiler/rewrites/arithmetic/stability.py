@@ -13,8 +13,10 @@ from gpuarray.compiler.derivatives.forms import register
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
+    JOINED,
     exponent_of_share,
     known_log,
+    power_of,
     puts_back,
     sum_of_exponentials,
 )
@@ -23,12 +25,13 @@ from gpuarray.compiler.rewrites.arithmetic.products import (
     cancel_factors,
     distribute,
     factors_of,
+    merge_hyperbolic,
     pair_exponentials,
     product_of,
     rebuild,
     shift_shares,
-    take_exponents,
 )
+from gpuarray.compiler.rewrites.arithmetic.weighted import shifted_sum, take_logarithms
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
@@ -126,10 +129,12 @@ def log_of_exponentials(node: Apply) -> Variable | None:
     log(exp(x) + exp(y) + exp(z)) -> logaddexp(logaddexp(x, y), z)
     log(exp(x) * exp(y) + exp(z)) -> logaddexp(x + y, z)
     log(exp(x) / exp(y)) -> x - y
-    log(x * exp(y)) -> log(x * exp(y))
+    log(square(exp(x))) -> 2 * x
+    log(sqrt(exp(x) + exp(y))) -> 0.5 * logaddexp(x, y)
+    log(power(exp(x), 3)) -> 3 * x
     """
     (inner,), out = node.inputs, node.outputs[0]
-    is_joined = any(match(inner, row) for row in ("add", "mul", "true_div"))
+    is_joined = any(match(inner, row) for row in JOINED) or power_of(inner) is not None
     owner = inner.owner
     if owner is None or not is_joined or recognize_sigmoid.transform(owner) is not None:
         return None
@@ -214,7 +219,7 @@ def _changed(node: Apply, *changes: Callable[[Tree], bool]) -> Variable | None:
     return _in_type(rebuild(product, out), out, node.inputs)
 
 
-register("true_div", lambda node: _changed(node, shift_shares))
+register("true_div", lambda node: _changed(node, merge_hyperbolic, shift_shares))
 
 
 def _in_type(
@@ -271,21 +276,45 @@ def log_of_share(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
 def log_of_multiple(node: Apply) -> Variable | None:
-    """Take the largest exponent out of a sum of exponentials that is a factor.
+    """Take logarithms out of factors: of positive rows, of sums the largest exponent.
 
+    In a weighted sum it is the largest one whose weight is not 0.
+
+    log(x * exp(y)) -> log(x) + y
+    log(x / exp(y)) -> log(x) - y
+    log(x * sigmoid(y)) -> log(x) + log(sigmoid(y))
     log(u * sum(exp(X), 1)) -> log(u * sum(exp(X - col(pivot(X, 1))), 1)) + pivot(X, 1)
     log(u / sum(exp(X), 1)) -> log(u / sum(exp(X - col(pivot(X, 1))), 1)) - pivot(X, 1)
+    log(sum(Y * exp(X), 1)) -> logsumexp(X, 1, Y)
     log(x * y) -> log(x * y)
     """
     (inner,), out = node.inputs, node.outputs[0]
-    tree = product_of(inner)
-    if tree is None or len(tree) == 1:
+    tree, owner = product_of(inner), inner.owner
+    is_sigmoid = owner is not None and recognize_sigmoid.transform(owner) is not None
+    if tree is None or is_sigmoid:
         return None
-    taken = take_exponents(tree)
-    result = call("log", rebuild(tree, inner)) if taken else out
+    taken = take_logarithms(tree)
+    rest = cast(rebuild(tree, inner), out.type.dtype)
+    result = call("log", rest) if taken else out
     for largest, is_above in taken:
         result = call("add" if is_above else "sub", result, largest)
     return result if taken and result.type == out.type else None
+
+
+@rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
+def log_of_weighted_exponentials(node: Apply) -> Variable | None:
+    """Take the largest exponent out of a sum of multiples of exponentials.
+
+    log(x * exp(y) - exp(z)) -> log_less(lambda m: shifted(y, x, m) - exp(z - m), maximum(weighed(y, x), z))
+    log(x + square(y)) -> log(x + square(y))
+    """  # noqa: E501
+    (inner,), out = node.inputs, node.outputs[0]
+    found = shifted_sum(inner)
+    if found is None:
+        return None
+    total, largest = found
+    result = call("add", call("log", total), largest)
+    return result if result.type == out.type else None
 
 
 @rewrite(phase="stabilize", ops=[DimShuffle])

@@ -1,0 +1,114 @@
+"""Exponentials with weights, of any sign or 0, and their sums and products.
+
+The largest exponent that is taken out of a sum is that of a term whose weight is not 0.
+"""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.rewrites.arithmetic.exponentials import (
+    finite,
+    known_log,
+    shifted_term,
+    sum_of_exponentials,
+    weighed,
+)
+from gpuarray.compiler.rewrites.arithmetic.products import (
+    Tree,
+    factors_of,
+    product_of,
+    rebuild,
+    rebuilt_sum,
+    sum_of,
+)
+from gpuarray.compiler.rewrites.engine.patterns import argument, call, match, number
+
+_MOST_TERMS = 16
+_WITH_STABLE_LOG = ("erfc", "sigmoid")
+
+
+def take_logarithms(tree: Tree) -> list[tuple[Variable, bool]]:
+    """Take logarithms out of factors that may underflow, or overflow.
+
+    Return each, and True if the product was multiplied by its exponential. It is the
+    whole one of factors that are positive, the largest exponent of sums.
+    """
+    taken: list[tuple[Variable, bool]] = []
+    is_product = len(factors_of(tree)) > 1
+    for part in factors_of(tree):
+        if part.variable is None:
+            continue
+        total = sum_of_exponentials(part.variable, weighted_exponential)
+        log = None
+        if total is None and is_product:
+            log = _log_of_factor(part.variable)
+            part.variable = part.variable if log is None else None
+        elif total is not None and not total.is_shifted():
+            if not is_product and total.weights is None:
+                continue
+            largest = total.largest()
+            log = total.kept(largest) if total.is_kept else largest
+            _, part.variable = total.shifted()
+        if log is not None:
+            taken.append((log, part.is_above))
+    return taken
+
+
+def _log_of_factor(variable: Variable) -> Variable | None:
+    """Return the logarithm of a factor that is positive and has a stable one."""
+    if any(argument(variable, row) is not None for row in _WITH_STABLE_LOG):
+        return call("log", variable)
+    return known_log(variable)
+
+
+def weighted_exponential(variable: Variable) -> tuple[Variable, Variable | None] | None:
+    """Return the exponent of a product, and its other factors; None without one."""
+    exponent = argument(variable, "exp")
+    if exponent is not None:
+        return exponent, None
+    tree = product_of(variable)
+    found: list[Variable] = []
+    for part in factors_of(tree or []):
+        power = None if part.variable is None else argument(part.variable, "exp")
+        if power is not None:
+            found.append(power if part.is_above else call("neg", power))
+            part.variable = None
+    if tree is None or not found:
+        return None
+    weight = rebuild(tree, variable) if factors_of(tree) else None
+    return reduce(partial(call, "add"), found), weight
+
+
+def shifted_sum(variable: Variable) -> tuple[Variable, Variable] | None:
+    """Return a sum of few terms divided by its largest exponential, and the exponent.
+
+    None if no term has an exponential, or if all exponents have one variable subtracted
+    already. A term without one has the exponent 0.
+    """
+    tree = sum_of(variable) or []
+    terms = [node for node in tree if not node.operands]
+    opened = [weighted_exponential(_value(node.variable)) for node in terms]
+    known = [exponent for exponent, _ in filter(None, opened)]
+    if not 1 < len(terms) <= _MOST_TERMS or not known or _are_shifted(known):
+        return None
+    parts = [
+        (number(0, _value(node.variable)), node.variable) if pair is None else pair
+        for node, pair in zip(terms, opened, strict=True)
+    ]
+    largest = finite(reduce(partial(call, "maximum"), [weighed(*p) for p in parts]))
+    for node, (exponent, weight) in zip(terms, parts, strict=True):
+        _, node.variable = shifted_term(exponent, weight, largest)
+    return rebuilt_sum(tree), largest
+
+
+def _value(variable: Variable | None) -> Variable:
+    assert variable is not None
+    return variable
+
+
+def _are_shifted(exponents: list[Variable]) -> bool:
+    """True if one variable is subtracted from each exponent."""
+    shifts = [match(exponent, "sub") for exponent in exponents]
+    return all(shift and shift[1] is shifts[0][1] for shift in shifts)  # type: ignore[index]
