@@ -307,3 +307,8 @@ def test_values_of_every_size_are_copied(context, dtype):
     given = gpuarray.asarray(mask, context=context)
     kept = Matrix.made(lib.GpuSparse_keep, matrix.struct, given.struct)
     assert_same(read(kept.struct.values), host.data[mask], exact=True)
+    host.data[::3] = -0.0
+    matrix = Matrix.of(host, context)
+    kept = Matrix.made(lib.GpuSparse_keep, matrix.struct, ffi.NULL)
+    is_set = host.data != 0
+    assert_same(read(kept.struct.values), host.data[is_set], exact=True)

@@ -32,16 +32,25 @@ int GpuSparse_keep_fill(GpuSparse *out, const GpuSparse *a, const GpuArray *coun
   return ga__sparse_choice_fill(out, a, counts, n, &c);
 }
 
+static int keep_nonzeros(GpuSparse *out, const GpuSparse *a) {
+  GpuArray mask = {0};
+  const ga_sparse_choice c = {true, &mask, "sparse keep"};
+  GA_TRY(GpuArray_astype(&mask, &a->values, GA_BOOL, GA_C_ORDER));
+  const int status = ga__sparse_choose(out, a, &c);
+  GpuArray_clear(&mask);
+  return status;
+}
+
 int GpuSparse_keep(GpuSparse *out, const GpuSparse *a, const GpuArray *mask) {
   const ga_sparse_choice c = {true, mask, "sparse keep"};
   if (out == NULL)
     return ga__fail_null(c.operation, "result");
-  GA_TRY(check_mask(a, mask, c.operation));
+  GA_TRY(mask ? check_mask(a, mask, c.operation) : ga__sparse_check(a, c.operation));
   GA_TRY(ga__sparse_must_wait(a, c.operation));
   const GpuSparse lines = ga__sparse_lines(a);
   if (lines.format == GA_SPARSE_COO || ga__sparse_count(a) == 0 ||
       !ga__sparse_merges_rows(&lines))
-    return ga__sparse_choose(out, a, &c);
+    return mask ? ga__sparse_choose(out, a, &c) : keep_nonzeros(out, a);
   GA_TRY(ga__sparse_keep_rows(out, &lines, mask));
   if (a->format == GA_SPARSE_CSC)
     *out = ga__sparse_turned(out);

@@ -14,6 +14,16 @@ static int words_of(uint64_t *out, size_t n, const GpuArray *words) {
   return gpudata_read(out, words->data, words->offset, n * sizeof *out);
 }
 
+/* The sum of a vector of at most GA_SPARSE_SHARES counts. Waits. */
+static int sum_words(size_t *sum, const GpuArray *counts) {
+  uint64_t words[GA_SPARSE_SHARES];
+  GA_TRY(words_of(words, counts->dimensions[0], counts));
+  *sum = 0;
+  for (size_t share = 0; share < counts->dimensions[0]; share++)
+    *sum += words[share];
+  return GA_NO_ERROR;
+}
+
 /* ---- elementwise operations of two matrices ---- */
 
 int ga__sparse_pair_type(const ga_sparse_pair *pair, int typecode) {
@@ -128,36 +138,44 @@ int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
   return ga__sparse_return(out, &result, status);
 }
 
-static int queue_keep(const merged *m, const GpuSparse *a, const GpuArray *mask) {
+/* ---- values by a mask ---- */
+
+/* Counts of the shares, or the result: `out` is NULL to count. */
+static int queue_keep(const GpuSparse *out, const GpuSparse *a, const GpuArray *mask,
+                      const GpuArray *counts) {
+  const int typecode = a->values.typecode;
   const ga_sparse_spec spec = {
       .kind = GA_SPARSE_KEEP_ROWS,
-      .typecode = (unsigned char)gpuarray_get_elsize(a->values.typecode),
-      .index = (unsigned char)a->indices.typecode};
+      .typecode =
+          (unsigned char)(mask ? gpuarray_get_elsize(typecode) : (size_t)typecode),
+      .index = (unsigned char)a->indices.typecode,
+      .form = (unsigned char)((out != NULL) + (mask ? 0 : 2))};
   ga_args args = {0};
-  ga__sparse_add(&args, &m->values, false);
-  ga__sparse_add(&args, &m->indices, false);
-  ga__sparse_add(&args, &m->ends, false);
-  ga__sparse_add(&args, &m->shares, false);
-  ga__sparse_add(&args, mask, true);
+  ga__sparse_add(&args, out ? ga__sparse_or(&out->values, counts) : counts, false);
+  ga__sparse_add(&args, out ? ga__sparse_or(&out->indices, counts) : counts, false);
+  ga__sparse_add(&args, out ? &out->indptr : counts, false);
+  ga__sparse_add(&args, counts, false);
+  ga__sparse_add(&args, mask ? mask : &a->values, true);
   ga__sparse_add_matrix(&args, a);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, ga__sparse_count(a));
-  return ga__sparse_launch_shares(ga__sparse_context(a), &spec, &args, m->n_shares);
+  return ga__sparse_launch_shares(ga__sparse_context(a), &spec, &args,
+                                  counts->dimensions[0]);
 }
 
 int ga__sparse_keep_rows(GpuSparse *out, const GpuSparse *a, const GpuArray *mask) {
   gpucontext *ctx = ga__sparse_context(a);
-  merged m = {.n_shares = ga__smaller(shares_of(ctx, a->rows), GA_SPARSE_SHARES)};
+  const size_t shares = ga__smaller(shares_of(ctx, a->rows), GA_SPARSE_SHARES);
+  GpuArray counts = {0};
   GpuSparse result = {0};
   size_t n = 0;
-  bool has_flaw;
-  int status = open_merged(&m, a, a->values.typecode, ga__sparse_count(a));
-  GA_THEN(status, queue_keep(&m, a, mask));
-  GA_THEN(status, count_merged(&n, &has_flaw, &m));
+  int status = GpuArray_empty(&counts, ctx, GA_ULONG, 1, &shares, GA_C_ORDER);
+  GA_THEN(status, queue_keep(NULL, a, mask, &counts));
+  GA_THEN(status, sum_words(&n, &counts));
   GA_THEN(status, GpuSparse_empty(&result, ctx, GA_SPARSE_CSR, a->rows, a->columns, n,
                                   a->values.typecode, a->indices.typecode));
-  GA_THEN(status, queue_pack(&result, &m));
-  clear_merged(&m);
+  GA_THEN(status, queue_keep(&result, a, mask, &counts));
+  GpuArray_clear(&counts);
   return ga__sparse_return(out, &result, status);
 }
 
@@ -217,13 +235,8 @@ static int queue_product(const GpuSparse *out, const GpuSparse *a, const GpuSpar
 /* Counts the places of each row into out->indptr, and all of them. Waits. */
 static int count_places(size_t *n, const GpuSparse *out, const GpuSparse *a,
                         const GpuSparse *b, const rows_product *p) {
-  uint64_t totals[GA_SPARSE_SHARES];
   GA_TRY(queue_product(out, a, b, p, false));
-  GA_TRY(words_of(totals, p->shares, &p->totals));
-  *n = 0;
-  for (size_t share = 0; share < p->shares; share++)
-    *n += totals[share];
-  return GA_NO_ERROR;
+  return sum_words(n, &p->totals);
 }
 
 static int fill_places(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,

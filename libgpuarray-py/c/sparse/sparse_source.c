@@ -132,14 +132,18 @@ static void add_arithmetic(ga_strbuf *t, int typecode) {
                     "#define SP_ADD(a, b) ga_cadd(a, b)\n"
                     "#define SP_SUB(a, b) ga_csub(a, b)\n"
                     "#define SP_MUL(a, b) ga_cmul(a, b)\n"
-                    "#define SP_DIV(a, b) ga_cdiv(a, b)\n",
+                    "#define SP_DIV(a, b) ga_cdiv(a, b)\n"
+                    "#define SP_IS_SET(v) ((v).x != 0 || (v).y != 0)\n",
                     real, real);
-  else if (kind == 'b')
+  else
+    ga__strbuf_add(t, "\n#define SP_IS_SET(v) ((v) != 0)");
+
+  if (kind == 'b')
     ga__strbuf_add(t, "\n#define SP_ZERO ((ga_bool)0)\n"
                       "#define SP_NUMBER(re, im) ((ga_bool)((re) != 0))\n"
                       "#define SP_ADD(a, b) ((ga_bool)((a) | (b)))\n"
                       "#define SP_MUL(a, b) ((ga_bool)((a) & (b)))\n");
-  else
+  else if (kind != 'c')
     ga__strbuf_addf(t,
                     "\n#define SP_ZERO ((%s)0)\n#define SP_NUMBER(re, im) ((%s)(re))\n"
                     "#define SP_ADD(a, b) ((%s)((a) + (b)))\n"
@@ -227,10 +231,11 @@ static void add_pairs(ga_strbuf *t, const ga_sparse_spec *s) {
 }
 
 /* True if a kernel moves values without arithmetic. */
-static bool moves_only(unsigned char kind) {
-  return kind == GA_SPARSE_TAKE || kind == GA_SPARSE_BUCKETS ||
-         kind == GA_SPARSE_PACK_SHARES || kind == GA_SPARSE_KEEP ||
-         kind == GA_SPARSE_KEEP_ROWS || kind == GA_SPARSE_SORT_ROWS;
+static bool moves_only(const ga_sparse_spec *s) {
+  const unsigned char kind = s->kind;
+  return (kind == GA_SPARSE_KEEP_ROWS && s->form < 2) || kind == GA_SPARSE_TAKE ||
+         kind == GA_SPARSE_BUCKETS || kind == GA_SPARSE_PACK_SHARES ||
+         kind == GA_SPARSE_KEEP || kind == GA_SPARSE_SORT_ROWS;
 }
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -246,7 +251,7 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   s->packs, (int)ga__sparse_merged(s->index));
   if (s->kind >= GA_SPARSE_EXPAND && s->kind <= GA_SPARSE_SPLIT)
     add_pairs(&text, s);
-  else if (moves_only(s->kind))
+  else if (moves_only(s))
     ga__strbuf_addf(&text, "#define SP_VALUE %s\n#define SP_IS_WIDE_VALUE %d\n",
                     ga__dtype_word(s->typecode), s->typecode > 8);
   else

@@ -197,10 +197,13 @@ def keys(a: Any) -> Any:
     return major.astype(INT64) * length + minor
 
 
-def kept(a: Any, mask: Any) -> Any:
-    """Return the array with the values where a mask is true; waits for their number."""
-    call = lib.GpuSparse_keep
-    values, pattern = made("kept", a.context, call, struct(a), mask.struct)
+def kept(a: Any, mask: Any = None) -> Any:
+    """Return the array with the values where a mask is true, or with those not 0.
+
+    Waits for their number.
+    """
+    chosen = ffi.NULL if mask is None else mask.struct
+    values, pattern = made("kept", a.context, lib.GpuSparse_keep, struct(a), chosen)
     is_known = a._pattern.knowledge.sure_flags == CANONICAL
     pattern.knowledge.flags = CANONICAL if is_known else None
     return make(values, pattern, a.shape)
@@ -282,4 +285,4 @@ def eliminate_zeros(a: Any) -> None:
 
 def without_zeros(a: Any) -> Any:
     """Return the array without stored zeros: itself, if it has none. Waits."""
-    return a if a._values.all() else kept(a, a._values != 0)
+    return a if a._values.all() else kept(a)
