@@ -10,6 +10,7 @@ TensorType(float64, matrix)
 
 from gpuarray import __version__ as __version__
 from gpuarray.compiler import (
+    compat as compat,
     compile as compile,
     cops as cops,
     d3viz as d3viz,

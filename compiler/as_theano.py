@@ -29,6 +29,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import gpuarray.compiler
+from gpuarray.compiler import compat
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import MissingModuleError, NotOfferedError
 from gpuarray.compiler.names import suggest_names
@@ -101,6 +102,9 @@ def install() -> None:
         )
     sys.modules.update(_loaded())
     sys.modules.update(_public(_THEIRS, gpuarray.compiler))
+    if hasattr(compat, "six"):
+        sys.modules[f"{_THEIRS}.compat.six"] = compat.six
+        sys.modules[f"{_THEIRS}.compat.six.moves"] = compat.six.moves
     sys.meta_path.insert(0, _REFUSAL)
     _REFUSAL.protocols, config.protocols = config.protocols, "theano"
 

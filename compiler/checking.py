@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from gpuarray.compiler import tensor
 from gpuarray.compiler.derivatives.reverse import grad
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.compiler.function import function
@@ -230,6 +231,7 @@ def verify_grad(
 
 
 verify_grad.E_grad = GradientError  # type: ignore[attr-defined]
+tensor.verify_grad = verify_grad
 
 QUIET: Any = {"on_unused_input": "ignore"}
 

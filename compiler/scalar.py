@@ -30,6 +30,9 @@ globals().update(
 )
 
 
+identity = _math.FUNCTIONS["positive"]
+
+
 def __getattr__(name: str) -> _Any:
     raise _unknown_name(__name__, name)
 

@@ -10,6 +10,7 @@ dtype, float32:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from gpuarray._creation.filled import zeros
 from gpuarray.array import Array
 from gpuarray.compiler.gpuarray import basic_ops as _basic_ops, dnn as dnn
 from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.variables import transfer
 
@@ -33,6 +35,8 @@ def _zeros(shape: Sequence[int]) -> Array:
 
 
 CudaNdarray = SimpleNamespace(zeros=_zeros)
+CudaNdarrayType = GpuArrayType
+type = sys.modules[__name__]
 basic_ops = SimpleNamespace(
     as_cuda_ndarray_variable=_as_cuda_ndarray_variable,
     **{
@@ -44,6 +48,13 @@ basic_ops = SimpleNamespace(
 cuda_available = False
 cuda_enabled = False
 
-__all__ = ["CudaNdarray", "basic_ops", "cuda_available", "cuda_enabled", "dnn"]
+__all__ = [
+    "CudaNdarray",
+    "CudaNdarrayType",
+    "basic_ops",
+    "cuda_available",
+    "cuda_enabled",
+    "dnn",
+]
 
 suggest_names(__name__)

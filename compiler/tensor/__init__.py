@@ -284,6 +284,9 @@ as_tensor = as_tensor_variable
 basic = sys.modules[__name__]
 var = _variance  # not the module of this name
 
+verify_grad: _Callable[..., None]
+"""Checks gradients; its module, which lies above this one, puts it here."""
+
 _CONSTRUCTORS = _constructors()
 _MADE: dict[str, _Any] = {
     **math.FUNCTIONS,

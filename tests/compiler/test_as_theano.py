@@ -52,6 +52,17 @@ def test_imports_leave_what_is_no_module_as_it_is(installed):
     assert callable(T.var)
 
 
+def test_six_is_found_within_compat_where_it_is_installed():
+    code = (
+        "import sys; from types import ModuleType as M; from gpuarray.compiler import "
+        "as_theano; six = sys.modules['six'] = M('six'); six.__spec__ = M('spec'); "
+        "six.moves = M('six.moves'); six.moves.xrange = range; as_theano.install(); "
+        "from theano.compat.six.moves import xrange; import theano; "
+        "assert xrange is range and theano.compat.six is six"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_unknown_modules_are_refused_as_python_does(installed):
     with pytest.raises(
         MissingModuleError, match=r"no module theano\.tensor\.nosuch.*nnet"

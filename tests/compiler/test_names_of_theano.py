@@ -99,6 +99,67 @@ def test_what_does_not_fit_in_place_is_refused():
         _ = inplace.nothing_inplace
 
 
+# ---- elementwise operations of scalar functions ----
+
+
+def test_an_elementwise_operation_is_made_of_a_scalar_function():
+    scalar, given = theano.scalar, np.array([1, 2], "float32")
+    x = T.vector("x")
+    outputs = [
+        T.Elemwise(scalar.exp)(x),
+        T.Elemwise(scalar.true_div, name="ratio")(x, x + 1),
+        T.Elemwise(scalar.identity)(x),
+        T.Elemwise(SCALARS["square"])(x),
+    ]
+    assert T.Elemwise(scalar.exp) == T.exp(x).owner.op
+    expected = [np.exp(given), given / (given + 1), given, given**2]
+    for found, wanted in zip(function([x], outputs)(given), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    for wrong in ("exp", 3, T.sum):
+        with pytest.raises(TypeError, match=r"given .* expected a function of scalar"):
+            T.Elemwise(wrong)
+
+
+# ---- what stands in other namespaces, too ----
+
+
+def test_gradients_are_verified_by_the_tensors_function_too():
+    rng = np.random.default_rng(3)
+    assert T.verify_grad is theano.gradient.verify_grad
+    T.verify_grad(lambda x: x**2, [np.array([1.0, 2.0])], rng=rng)
+    with pytest.raises(T.verify_grad.E_grad):
+        T.verify_grad(
+            lambda x: theano.gradient.consider_constant(x) * x,
+            [np.array([1.0, 2.0])],
+            rng=rng,
+        )
+
+
+def test_types_of_the_first_way_to_a_gpu_are_those_of_contexts():
+    cuda = theano.sandbox.cuda
+    held = cuda.basic_ops.as_cuda_ndarray_variable(T.vector())
+    assert isinstance(held.type, cuda.CudaNdarrayType)
+    assert cuda.type.CudaNdarrayType is cuda.CudaNdarrayType
+    assert not isinstance(T.vector().type, cuda.CudaNdarrayType)
+
+
+def test_names_of_both_pythons():
+    compat = theano.compat
+    assert list(compat.imap(sum, compat.izip([1, 2], [3, 4]))) == [4, 6]
+    assert (
+        list(compat.ifilter(None, [0, 1])) == [1] and dict(compat.OrderedDict()) == {}
+    )
+    assert [compat.cmp(1, 2), compat.cmp(2, 2), compat.cmp("b", "a")] == [-1, 0, 1]
+    assert compat.exc_message(ValueError("text")) == "text"
+    assert compat.decode(b"text") == "text" and compat.operator_div(1, 2) == 0.5
+    assert compat.get_unbound_function(T.TensorType("int8", ()).make_variable) is (
+        T.TensorType.make_variable
+    )
+    assert compat.get_unbound_function(abs) is abs and compat.PY3
+    with pytest.raises(AttributeError, match="did you mean 'ifilter'"):
+        getattr(compat, "ifiltr")  # noqa: B009
+
+
 # ---- what compiles ----
 
 

@@ -242,17 +242,25 @@ class Elemwise(Op):
 
     The node's inputs all have the same number of axes: new axes that broadcast are put
     on the left of those that have fewer. ``inplace_pattern`` maps an output to the
-    input that it overwrites.
+    input that it overwrites. The operation may be given by what has it as its
+    ``scalar_op``: a function of ``scalar``. ``name`` is taken and not used.
     """
 
     __props__ = ("key", "inplace_items")
 
     def __init__(
         self,
-        scalar: Scalar | Composite | Cast,
+        scalar: Any,
         inplace_pattern: Mapping[int, int] | None = None,
+        name: str | None = None,
     ) -> None:
-        self.settle(scalar, inplace_pattern or {})
+        operation = getattr(scalar, "scalar_op", scalar)
+        if not isinstance(operation, Scalar | Composite | Cast):
+            raise GraphArgumentError(
+                f"Elemwise: given {scalar!r} as the operation, expected a function "
+                "of scalar, as scalar.exp, or a row of gpuarray.scalars"
+            )
+        self.settle(operation, inplace_pattern or {})
 
     def settle(
         self, scalar: Scalar | Composite | Cast, inplace_pattern: Mapping[int, int]

@@ -54,6 +54,7 @@ def function_of(row: Scalar) -> Function:
         result: Variable = op(*operands)
         return result
 
+    apply.scalar_op = row  # type: ignore[attr-defined]
     apply.__name__ = apply.__qualname__ = row.name
     apply.__doc__ = f"`{row.name}` of each element, as NumPy's; operands broadcast."
     return apply
@@ -158,6 +159,8 @@ def isclose(
         close, row["logical_and"](row["isnan"](a), row["isnan"](b))
     )
 
+
+true_div.scalar_op = SCALARS["true_div"]  # type: ignore[attr-defined]
 
 FUNCTIONS: dict[str, Function] = {**ROWS, "true_div": true_div}
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in ALIASES.items()}
