@@ -5,7 +5,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from cases import f32, f64
-from gpuarray.compiler import config, function, load, shared
+from gpuarray.compiler import config, function, load, scan, shared
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.control.guarded_updates import Reports
 from gpuarray.compiler.ops.slicing.subtensor import Change
@@ -227,3 +227,14 @@ def test_functions_without_such_an_index_choose_nothing(context):
         f = function([x], [], updates={w: w + x})
         assert counts(f) == 0
         assert not f.plan.confirms
+
+
+def test_an_index_in_a_loop(context):
+    with gpuarray.context(context):
+        places = T.lvector("places")
+        w, total = shared(f64(3), name="w"), shared(0.0, name="total")
+        states, _ = scan(
+            lambda i, s, w: T.tanh(s + w[i]), places, T.zeros((), "float64"), w
+        )
+        updates = [(w, w * 2), (total, total + states[-1])]
+        check_kept(context, function([places], states, updates=updates), [w, total])

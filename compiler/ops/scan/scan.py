@@ -132,6 +132,11 @@ class Scan(Op):
         return min((place for place in places if place is not None), default=None)
 
     @cached_property
+    def reports(self) -> bool:  # type: ignore[override]
+        """True if an op of the body may report a bad index or a singular matrix."""
+        return any(node.op.reports for node in self.body.nodes)
+
+    @cached_property
     def is_graph(self) -> bool:  # type: ignore[override]
         """True if an op of the body is a graph that `expand` puts in its place."""
         return any(node.op.is_graph for node in self.body.nodes)
