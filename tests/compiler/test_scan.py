@@ -432,14 +432,6 @@ def test_mistakes_are_named(text):
         call(T.dvector("x"))
 
 
-def test_a_body_is_on_the_context_of_its_loop():
-    x, s = T.dmatrix("x"), T.dvector("s")
-    out, _ = scan(lambda row, s: (row * 2).transfer("null") + s, x, s)
-    given = numbers(4, 3), numbers(3)
-    want = given[1] + 2 * given[0].cumsum(0)
-    np.testing.assert_allclose(function([x, s], out)(*given), want, rtol=1e-12)
-
-
 # ---- test values ----
 
 
