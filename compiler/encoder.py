@@ -59,7 +59,8 @@ class Encoder:
 
     def body(self, body: p.BodyPlan, value: int) -> None:
         """Add the body of the function or the loop that computes a value."""
-        self.recorders += add_body(body, value, self.native, self.context)
+        contexts = {**self.contexts, None: self.context}
+        self.recorders += add_body(body, value, self.native, contexts)
 
     @property
     def context(self) -> Context:
@@ -68,12 +69,16 @@ class Encoder:
 
     def on(self, place: str | None) -> None:
         """Put what is added next on a context, by its name in the plan."""
-        if place == self._place:
-            return
+        if place != self._place:
+            check(lib.GpuPlan_on(self.native, self.know(place)))
+            self._place = place
+
+    def know(self, place: str | None) -> int:
+        """Return the executor's number of a context, which is added if need be."""
         pointer = self.contexts[place].pointer
         check(lib.GpuPlan_add_context(self.native, self.out, pointer))
-        check(lib.GpuPlan_on(self.native, self.out[0]))
-        self._place = place
+        number: int = self.out[0]
+        return number
 
     def result(self, number: int) -> None:
         """Record the executor's value that the latest call created, in ``out``."""
@@ -174,16 +179,21 @@ def load_plan(e: Encoder, bodies: Mapping[int, p.BodyPlan] | None = None) -> Non
 
 
 def add_body(
-    body: p.BodyPlan, value: int, native: Any, context: Context
+    body: p.BodyPlan,
+    value: int,
+    native: Any,
+    contexts: Mapping[str | None, Context],
 ) -> list[FunctionRecorder]:
     """Add the body of the function or the loop whose result is ``value``.
 
-    Returns the objects that must live as long as the plan.
+    ``contexts`` has the body's own under None. Returns the objects that must live as
+    long as the plan.
     """
     handle = ffi.new("GpuPlan **")
-    check(lib.GpuPlan_new(handle, context.pointer, body.plan.name.encode()))
+    own = contexts[None].pointer
+    check(lib.GpuPlan_new(handle, own, body.plan.name.encode()))
     native_body = ffi.gc(handle[0], lib.GpuPlan_free)
-    inner = Encoder(native_body, body.plan, {None: context})
+    inner = Encoder(native_body, body.plan, contexts)
     load_plan(inner, body.bodies)
     ffi.gc(native_body, None)  # the plan owns it now
     check(lib.GpuPlan_body(native, value, native_body))
@@ -444,6 +454,8 @@ def _(step: p.LoopStep, e: Encoder) -> None:
     native.n_in, native.ins = len(rest), ins
     native.n_out, native.results = len(step.outs), results
     outs = ffi.new("unsigned int[]", len(step.outs))
+    for place in step.body.plan.context_names():
+        e.know(place)
     check(lib.GpuPlan_loop(e.native, outs, native))
     for number, value in zip(step.outs, outs, strict=True):
         e.numbers[number] = value

@@ -115,10 +115,9 @@ class NativePlan:
         with self._adding:  # threads may save the function concurrently
             for place in bodies.keys() - self._bodies:
                 step = self.plan.steps[place]
-                (out, *_), context = step.outs, self.contexts[step.place]
-                self._recorders += add_body(
-                    bodies[place], self._numbers[out], self._native, context
-                )
+                own = {**self.contexts, None: self.contexts[step.place]}
+                number = self._numbers[step.outs[0]]
+                self._recorders += add_body(bodies[place], number, self._native, own)
                 self._bodies.add(place)
 
     def _prepare(self) -> None:
@@ -247,7 +246,7 @@ class NativePlan:
         if number < 0:
             return None
         step = self.plan.steps[number]
-        return own_failure([step], self.contexts[step.place])
+        return own_failure([step], self.contexts)
 
     def _there(self, number: int, value: Any) -> Any:
         """Return a value as an array of its context, if the runner transferred it."""
@@ -266,12 +265,14 @@ class NativePlan:
         return plan_info(self._native)
 
 
-def own_failure(steps: Iterable[p.Step], context: Context) -> Exception | None:
+def own_failure(
+    steps: Iterable[p.Step], contexts: Mapping[str | None, Context]
+) -> Exception | None:
     """Return the exception of steps with code of their own, in loops too."""
     for step in steps:
-        found = None
+        found, context = None, contexts[step.place]
         if isinstance(step, p.LoopStep):
-            found = own_failure(step.body.plan.steps, context)
+            found = own_failure(step.body.plan.steps, {**contexts, None: context})
         elif isinstance(step, p.Call) and step.function in FAILURES:
             found = FAILURES[step.function](context, **dict(step.options))
         if found is not None:
@@ -407,10 +408,8 @@ class Executable:
 
 
 def contexts_of(plan: p.Plan, context: Context) -> dict[str | None, Context]:
-    """Return the contexts of a plan by the names in its steps and inputs."""
-    names = {step.place for step in plan.steps}
-    names |= {v.place for v in plan.values if isinstance(v, p.ArrayValue)}
-    return {None: context} | {name: get_context(name) for name in names - {None}}
+    """Return the contexts of a plan by the names in its steps, loops and inputs."""
+    return {None: context} | {name: get_context(name) for name in plan.context_names()}
 
 
 def constants_of(

@@ -78,6 +78,15 @@ class Plan:
                 places[number] = step.place
         return places
 
+    def context_names(self) -> list[str]:
+        """Return the names of the contexts of its inputs, steps and loops, sorted."""
+        names = {value.place for value in self.values if isinstance(value, ArrayValue)}
+        for step in self.steps:
+            names.add(step.place)
+            if isinstance(step, LoopStep):
+                names.update(step.body.plan.context_names())
+        return sorted(name for name in names if name is not None)
+
     def key(self) -> tuple[object, ...]:
         """Return all that distinguishes plans, hashable."""
         constants = tuple(

@@ -38,12 +38,14 @@ class Stage:
 
 def is_called(step: p.Step) -> bool:
     """Return True if Python calls the step's function, or a body, at each run."""
+    if isinstance(step, p.LoopStep):
+        return not step.recorded
     return step.pauses and not isinstance(step, p.Read)
 
 
 def pauses(step: p.Step) -> bool:
-    """Return True if the host takes part in the step at each run: no part has it."""
-    return step.pauses
+    """Return True if Python takes part in the step at each run: no part has it."""
+    return isinstance(step, p.Read) or is_called(step)
 
 
 def taken_over(step: p.Step) -> list[int]:

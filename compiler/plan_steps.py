@@ -406,26 +406,31 @@ class LoopStep(Step):
     each of the others: ``r`` an array with a row for each iteration, ``c`` a carried
     state, ``u`` one that ends the loop, ``s`` one shared by all; ``a`` an affine state,
     ``f`` its factor and ``+`` a sum, for a loop in chunks. The first results are the
-    final states; the others have an iteration's results in rows. Python runs the
-    iterations of a loop that is not ``recorded``, as a `Call`.
+    final states; the others have an iteration's results in rows. The library starts
+    the iterations of a loop ``by_host`` one after another at each run: the body waits,
+    or is of several contexts. Python runs those of a loop that is not ``recorded``, as
+    a `Call`.
     """
 
     takes: str
     body: BodyPlan
     recorded: bool = True
+    by_host: bool = False
 
     @property
     def pauses(self) -> bool:
-        """True if Python runs the iterations at each run."""
-        return not self.recorded
+        """True if the host starts the iterations at each run."""
+        return self.by_host or not self.recorded
 
     def detail(self) -> str:
-        """Return how the inputs are taken, and whether iterations return to Python."""
+        """Return how the inputs are taken, and who starts the iterations."""
         words = {"r": "row of", "c": "carried", "u": "until", "s": "same"}
         words |= {"a": "affine", "f": "factor", "+": "sum"}
         pairs = zip(self.takes, self.ins[1:], strict=True)
         parts = [f"{words[letter]} %{number}" for letter, number in pairs]
-        return ", ".join(parts if self.recorded else [*parts, "pauses"])
+        if self.pauses:
+            parts.append("by the host" if self.recorded else "pauses")
+        return ", ".join(parts)
 
     def lines(self) -> list[str]:
         """Return the lines of the body."""

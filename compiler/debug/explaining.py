@@ -28,6 +28,7 @@ from gpuarray.compiler.debug.stepwise import (
     Watcher,
     unnamed,
 )
+from gpuarray.compiler.executor import contexts_of
 from gpuarray.compiler.explain import Explain
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.iterations import Iterations
@@ -91,7 +92,8 @@ class Explainer:
         step = plan.steps[number]
         if isinstance(step, p.LoopStep) and not isinstance(error, OutOfMemory):
             body = None if lowering is None else lowering.bodies.get(first + number)
-            text = iteration_text(step, body, self.context, known)
+            there = contexts_of(plan, self.context)[step.place]
+            text = iteration_text(step, body, there, known)
             if text:
                 return text
         return failure_text(plan, number, node, names, known)
@@ -101,22 +103,24 @@ class Explainer:
 
         Empty if it is of no loop, or does not come again.
         """
-        steps = self.whole.steps
+        steps, places = self.whole.steps, self.whole.places()
+        contexts = contexts_of(self.whole, self.context)
         if any(map(pauses, steps)):  # code of the program would run again
             return ""
         for number, step in enumerate(steps):
             if isinstance(step, p.LoopStep) and is_inside(error, step):
                 with suppress(Exception):
                     arrays = [
-                        asarray(v, context=self.context)
+                        asarray(v, context=contexts[place])
                         if isinstance(v, np.ndarray)
                         else v
-                        for v in values
+                        for v, place in zip(values, places, strict=False)
                     ]
                     known = dict(self.whole.constants) | dict(enumerate(arrays))
                     known |= values_before(self.whole, number, self.context, arrays)
                     body = self.lowered and self.lowered().bodies.get(number)
-                    return iteration_text(step, body, self.context, known, str(error))
+                    there = contexts[step.place]
+                    return iteration_text(step, body, there, known, str(error))
         return ""
 
     def inside(self, number: int) -> Explain:
@@ -129,7 +133,8 @@ class Explainer:
             assert lowered is not None
             return lowered().bodies[number]
 
-        return Explainer(lowered and lowered_body, body, self.context)
+        there = contexts_of(self.whole, self.context)[step.place]
+        return Explainer(lowered and lowered_body, body, there)
 
 
 class _Reached(Exception):

@@ -1,8 +1,8 @@
 """The lowering of loops: a step whose body is a plan of its own.
 
-A loop is recorded unless a step of its body needs the host in each iteration: a
-function of Python, or a number that the host reads; or the body is of several contexts.
-Python then runs the iterations.
+A loop is recorded unless its body reads a number or is of several contexts: the library
+then starts the iterations one by one. Python does where the body calls a function of
+Python.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.scan.scan import Scan
+from gpuarray.compiler.plan_stages import is_called
 
 ROW, CARRIED, STOPPED, SAME = "r", "c", "u", "s"
 AFFINE, SUM, FACTOR = "a", "+", "f"
@@ -42,7 +43,8 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
             ins=tuple(ins),
             takes=takes.ljust(len(ins) - 1, SAME),
             body=p.BodyPlan(plan),
-            recorded=not any(step.pauses for step in plan.steps)
-            and all(place is None for place in plan.places()),
+            recorded=not any(map(is_called, plan.steps)),
+            by_host=any(step.pauses for step in plan.steps)
+            or any(place is not None for place in plan.places()),
         )
     )

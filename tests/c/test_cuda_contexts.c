@@ -233,6 +233,82 @@ static void test_a_run_without_memory_overwrites_nothing(void) {
   CHECK(n > 3 && n < 100);
 }
 
+/* ---- loops ---- */
+
+/* The state goes to b and back in each iteration; it ends behind the one whose flag is
+ * set. */
+static GpuPlan *build_loop(gpucontext *a, gpucontext *b) {
+  const gpuplan_type results[] = {{GA_FLOAT, 1}, {GA_BOOL, 0}};
+  unsigned int there, x, flags, ended, turns, made[2], state, flag, was, moved;
+  GpuPlan *p = NULL, *body = NULL;
+  CHECK_OK(GpuPlan_new(&p, a, "loops"));
+  CHECK_OK(GpuPlan_add_context(p, &there, b));
+  CHECK_OK(GpuPlan_input(p, &flags, GA_BOOL, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &ended, GA_BOOL, 0, 0));
+  CHECK_OK(GpuPlan_dim(p, &turns, flags, 0));
+  const gpuplan_loop step = {.size = sizeof step,
+                             .label = "loop",
+                             .turns = turns,
+                             .takes = "rcu",
+                             .n_in = 3,
+                             .ins = (unsigned int[]){flags, x, ended},
+                             .n_out = 2,
+                             .results = results};
+  CHECK_OK(GpuPlan_loop(p, made, &step));
+  CHECK_OK(GpuPlan_new(&body, a, "turn"));
+  CHECK_OK(GpuPlan_add_context(body, &there, b));
+  CHECK_OK(GpuPlan_input(body, &flag, GA_BOOL, 0, 0));
+  CHECK_OK(GpuPlan_input(body, &state, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(body, &was, GA_BOOL, 0, 0));
+  CHECK_OK(GpuPlan_copy(body, &moved, "once", state));
+  CHECK_OK(GpuPlan_on(body, there));
+  CHECK_OK(GpuPlan_transfer(body, &moved, "there", moved));
+  CHECK_OK(GpuPlan_copy(body, &moved, "once there", moved));
+  CHECK_OK(GpuPlan_on(body, 0));
+  CHECK_OK(GpuPlan_transfer(body, &moved, "back", moved));
+  CHECK_OK(GpuPlan_output(body, moved));
+  CHECK_OK(GpuPlan_output(body, flag));
+  CHECK_OK(GpuPlan_body(p, made[0], body));
+  CHECK_OK(GpuPlan_output(p, made[0]));
+  return p;
+}
+
+/* Without a flag nothing waits; with one the host looks at it behind each 16th. */
+static void test_iterations_are_queued_without_a_wait(void) {
+  enum { TURNS = 40 };
+  const size_t n = N, n_flags = TURNS - 1;
+  const unsigned char no = 0;
+  gpucontext *a = open_cuda("cuda0"), *b = open_cuda("cuda1");
+  GpuPlan *p = build_loop(a, b);
+  GpuArray x = {0}, ended = {0}, out = {0};
+  CHECK_OK(GpuArray_empty(&x, a, GA_FLOAT, 1, &n, GA_C_ORDER));
+  CHECK_OK(GpuArray_copy_from_host(&ended, a, &no, GA_BOOL, 0, NULL, NULL));
+  set(&x, 3);
+  for (int i = 0; i < 4; i++) {
+    unsigned char values[TURNS] = {0};
+    GpuArray flags = {0};
+    for (int k = 20; k < TURNS && i % 2 == 1; k++)
+      values[k] = 1; /* as a condition that held stays true */
+    CHECK_OK(GpuArray_copy_from_host(&flags, a, values, GA_BOOL, 1, &n_flags, NULL));
+    const size_t waits[2] = {waits_of(a), waits_of(b)};
+    const long copies = mock->peer_copies;
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&out},
+                         (const GpuArray *[]){&flags, &x, &ended}, NULL));
+    CHECK(waits_of(a) == waits[0] + 2 && waits_of(b) == waits[1]);
+    CHECK(mock->peer_copies == copies + 2 * (i % 2 == 1 ? 32 : TURNS - 1));
+    CHECK(has(&out, 3) && has(&x, 3));
+    GpuArray_clear(&out);
+    GpuArray_clear(&flags);
+  }
+  GpuArray_clear(&x);
+  GpuArray_clear(&ended);
+  GpuPlan_free(p);
+  gpucontext_deref(a);
+  gpucontext_deref(b);
+  check_given_back();
+}
+
 int main(void) {
   open_mock();
   test_two_devices();
@@ -240,5 +316,6 @@ int main(void) {
   test_to_another_driver_and_back();
   test_each_call_of_the_driver_fails();
   test_a_run_without_memory_overwrites_nothing();
+  test_iterations_are_queued_without_a_wait();
   return check_result("cuda_contexts");
 }

@@ -7,10 +7,7 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray._core.context import Context
-from gpuarray._native import check, ffi, lib
 from gpuarray.compiler import config, function, grad, scan, shared
-from gpuarray.compiler.contexts import reg_context, unreg_context
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.plan import (
     Dim,
@@ -22,8 +19,8 @@ from gpuarray.compiler.plan import (
 )
 from gpuarray.compiler.plan_order import ordered
 from gpuarray.compiler.plan_stages import is_whole
-from gpuarray.doctor import devices
 from loops import loop_steps
+from two_contexts import named, two_devices, two_of_one_device
 
 RNG = np.random.RandomState(3)
 X, Y = RNG.randn(6, 5), RNG.randn(6, 3)
@@ -31,32 +28,11 @@ V, W = RNG.randn(5, 4) / 2, RNG.randn(4, 3) / 2
 RATE = 0.1
 
 
-def two_devices():
-    """The contexts of two devices, for names of a program."""
-    names = [*devices("cuda")[0], *devices("opencl")[0]]
-    if len(names) < 2:
-        pytest.skip("there is one device only")
-    return [gpuarray.context(name) for name in names[:2]]
-
-
-def two_of_one_device():
-    """Two contexts on the first device."""
-    name = [*devices("cuda")[0], *devices("opencl")[0]][0]
-    pair = ffi.new("gpucontext **")
-    check(lib.gpucontext_open(pair, name.encode()))
-    return [gpuarray.context(name), Context(pair[0])]
-
-
 @pytest.fixture(params=[two_devices, two_of_one_device], ids=["devices", "contexts"])
 def two(request):
     """Two contexts as dev0 and dev1; the first is the default one."""
-    found = request.param()
-    for i, context in enumerate(found):
-        reg_context(f"dev{i}", context)
-    with config.use(device=found[0].name, floatX="float64"):
+    with named(request.param()) as found:
         yield found
-    for i in range(2):
-        unreg_context(f"dev{i}")
 
 
 class Trained:
@@ -215,7 +191,7 @@ def test_a_body_on_two_contexts(two):
     x, states, outs, weights = recurrent(["dev0", "dev1"])
     f = function([x], [states, outs, *grad((outs**2).sum(), weights)])
     spread = [step for step in loop_steps(f) if "dev1" in step.body.plan.places()]
-    assert spread and not any(step.recorded for step in spread)
+    assert spread and all(step.recorded and step.by_host for step in spread)
     h, rows = np.zeros(4), []
     for row in X:
         h = np.tanh(row @ V + h @ np.eye(4) / 2)
@@ -225,7 +201,7 @@ def test_a_body_on_two_contexts(two):
     np.testing.assert_allclose(got[1], np.array(rows) @ W)
     x, states, outs, weights = recurrent(["dev0", "dev0"])
     alone = function([x], [states, outs, *grad((outs**2).sum(), weights)])
-    assert all(s.recorded for s in loop_steps(alone))
+    assert not any(step.by_host for step in loop_steps(alone))
     for here, there in zip(alone(X), got, strict=True):
         np.testing.assert_allclose(there, here, rtol=1e-10)
 
@@ -234,6 +210,7 @@ def test_a_loop_that_names_a_context_only_inside(two):
     x = T.dmatrix("x")
     out, _ = scan(lambda row: T.exp(row.transfer("dev1")).transfer("dev0") + row, x)
     f = function([x], out)
+    assert "dev1" in f.plan.places()
     np.testing.assert_allclose(f(X), np.exp(X) + X)
     np.testing.assert_allclose(f(X[:0]), X[:0])
 

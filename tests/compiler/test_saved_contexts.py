@@ -6,6 +6,7 @@ import sys
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray import load_function
 from gpuarray._core.context import Context
 from gpuarray._files.native_functions import names_in
 from gpuarray._native import check, ffi, lib
@@ -18,7 +19,10 @@ from gpuarray.compiler import (
     shared,
     tensor as T,
 )
+from gpuarray.compiler.printing import Print
+from gpuarray.compiler.scan_module import until
 from gpuarray.doctor import devices
+from loops import loop_steps
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(7, 6)).astype("float32")
@@ -172,17 +176,43 @@ def test_lengths_that_are_read_on_another_context(names, tmp_path):
                 np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
+def test_a_loop_whose_body_names_two_contexts(names, tmp_path):
+    x = T.fmatrix("x")
+    u = shared(np.float32(0.5), target="dev0")
+    w = shared(np.full(6, 1.5, "float32"), target="dev1")
+
+    def body(row, state):
+        state = (T.tanh(state + row * u).transfer("dev1") * w).transfer("dev0")
+        return (state, state.sum()), until(abs(state).max() > 1.2)
+
+    (rows, sums), _ = scan(body, x, outputs_info=[T.zeros_like(x[0]), None])
+    outputs = [rows[-1], sums, *grad((rows**2).sum(), [x, w])]
+    f = function([x], outputs)
+    assert any(step.by_host for step in loop_steps(f))
+    f.save(tmp_path / "f", graph=False)
+    first, second = names
+    loaded = [
+        load_function(tmp_path / "f", contexts={"dev0": one, "dev1": other})
+        for one, other in [(first, second), (second, first), (first, first)]
+    ]
+    for given in (X, X[:2], X[:1]):
+        for g in loaded:
+            for result, expected in zip(g(given), f(given), strict=True):
+                np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_a_pickle_has_the_names_of_the_program(names, tmp_path):
     x = T.fvector("x")
     u = shared(np.float32(0.5), target="dev0")
     w = shared(np.float32(2), target="dev1")
 
     def body(row, state):
-        return (T.tanh(state + row * u).transfer("dev1") * w).transfer("dev0")
+        looked = Print("state", attrs=())(state + row * u)
+        return (T.tanh(looked).transfer("dev1") * w).transfer("dev0")
 
     rows, _ = scan(body, sequences=x, outputs_info=T.zeros_like(x[0]))
     f = function([x], rows)
-    with pytest.warns(UserWarning, match="its body is of several contexts"):
+    with pytest.warns(UserWarning, match="its loop scan_fn needs Python in each"):
         f.save(tmp_path / "f")
     with pytest.raises(ValueError, match="this one is a pickle"):
         load(tmp_path / "f", contexts={"dev1": names[0]}, trusted=True)

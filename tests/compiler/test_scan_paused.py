@@ -1,4 +1,4 @@
-"""Loops whose iterations need the host: Python runs them one by one."""
+"""Loops whose iterations need the host: Python or the library runs them one by one."""
 
 import pickle
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import as_op, config, function, scan, shared
 from gpuarray.compiler.errors import HostOpError
+from gpuarray.compiler.plan import LoopStep
 from gpuarray.compiler.printing import Print
 from loops import by_turns, loop_steps, numbers
 
@@ -27,12 +28,23 @@ def loop_of(f):
     return step
 
 
-def check(turn, numpys, given, infos, turns=(5, 1, 0)):
+def by_host(f):
+    """The loop step of a function's plan, whose iterations the library starts."""
+    (step,) = loop_steps(f)
+    assert step.recorded and step.by_host and "by the host" in step.detail()
+    return step
+
+
+def loops_in(plan):
+    return [step for step in plan.steps if isinstance(step, LoopStep)]
+
+
+def check(turn, numpys, given, infos, turns=(5, 1, 0), step_of=loop_of):
     """Hold a loop over the rows of a matrix against NumPy's turns."""
     x, s = T.dmatrix("x"), T.dvector("s")
     outs, _ = scan(turn, x, infos(s), return_list=True)
     f = function([x, s], outs)
-    loop_of(f)
+    step_of(f)
     for count in turns:
         arrays = given[0][:count], given[1]
         got = f(*arrays)
@@ -59,6 +71,7 @@ def test_results_whose_shapes_depend_on_values():
         lambda row, s: [s + row[row > 0].sum()],
         (numbers(5, 3), numbers(3, seed=1)),
         lambda s: [s],
+        step_of=by_host,
     )
 
 
@@ -67,7 +80,7 @@ def test_a_slice_whose_end_an_iteration_computes():
     out, _ = scan(lambda i, s: s[:i].sum() + s, places, s)
     f = function([places, s], out)
     given = np.array([1, 3, 0, 2]), numbers(3)
-    loop_of(f)
+    by_host(f)
     (want,) = by_turns(lambda i, s: [s[: int(i)].sum() + s], [given[0]], [given[1]])
     np.testing.assert_allclose(f(*given), want, rtol=1e-12)
 
@@ -80,7 +93,7 @@ def test_slices_whose_ends_a_loop_within_an_iteration_reads():
 
     sums, _ = scan(turn, [x, ends])
     f = function([x, ends], sums)
-    loop_of(f)
+    assert any(step.by_host for step in loops_in(by_host(f).body.plan))
     rows, lengths = numbers(2, 3), np.array([[1, 2], [3, 0]])
     want = [
         [row[:n].sum() for n in pair] for row, pair in zip(rows, lengths, strict=True)
@@ -94,7 +107,7 @@ def test_an_inner_loop_of_a_number_of_iterations_that_an_iteration_computes():
         lambda k, s: scan(lambda q: q * 2, outputs_info=s, n_steps=k)[0][-1], counts, s
     )
     f = function([counts, s], out)
-    loop_of(f)
+    by_host(f)
     assert f([1, 3, 2], [1.0, 2.0]).tolist() == [[2, 4], [16, 32], [64, 128]]
 
 
@@ -196,7 +209,7 @@ def test_mistakes_of_shapes_are_the_same_as_in_recorded_loops():
 
 def test_a_loop_that_pauses_is_pickled_copied_and_saved(tmp_path):
     x, s = T.dmatrix("x"), T.dvector("s")
-    out, _ = scan(lambda row, s: row[(row > 0).nonzero()].sum() + s, x, s, name="sums")
+    out, _ = scan(lambda row, s: Print("row", attrs=())(row) + s, x, s, name="sums")
     f = function([x, s], out)
     given = numbers(4, 3), numbers(3, seed=1)
     want = f(*given)
@@ -208,6 +221,18 @@ def test_a_loop_that_pauses_is_pickled_copied_and_saved(tmp_path):
         f.save(tmp_path / "sums.plan")
     g = theano.load(tmp_path / "sums.plan", trusted=True)
     np.testing.assert_array_equal(g(*given), want)
+
+
+def test_a_loop_that_reads_is_in_a_file(tmp_path):
+    x, s = T.dmatrix("x"), T.dvector("s")
+    out, _ = scan(lambda row, s: row[(row > 0).nonzero()].sum() + s, x, s)
+    f = function([x, s], [out, theano.grad(out.sum(), x)])
+    f.save(tmp_path / "sums.plan", graph=False)
+    g = gpuarray.load_function(tmp_path / "sums.plan", config.device)
+    for count in (4, 1, 0):
+        given = numbers(count, 3), numbers(3, seed=1)
+        for loaded, made in zip(g(*given), f(*given), strict=True):
+            np.testing.assert_array_equal(np.asarray(loaded), made)
 
 
 def test_steps_on_the_host_are_told_of_in_bodies():

@@ -258,18 +258,20 @@ static int guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n
 
 /* ---- steps ---- */
 
-/* True for steps that take arrays from wherever they are. */
-static bool takes_from_anywhere(const ga_step *s) {
+/* True for inputs that may be on any context: those of copies, reads and lengths, and
+ * what is the same in all iterations of a loop. */
+static bool takes_from_anywhere(const ga_step *s, unsigned int i) {
   return s->kind == GA_STEP_TRANSFER || s->kind == GA_STEP_READ ||
-         ga__step_is_integer(s);
+         ga__step_is_integer(s) ||
+         (s->kind == GA_STEP_LOOP && i > 0 && s->takes[i - 1] == GA_LOOP_SAMES);
 }
 
 /* GA_VALUE_ERROR unless the inputs are where the new step runs. */
 static int check_places(const GpuPlan *p, const ga_step *s, const char *label,
                         unsigned int n_in, const unsigned int *ins) {
-  for (unsigned int i = 0; i < n_in && !takes_from_anywhere(s); i++) {
+  for (unsigned int i = 0; i < n_in; i++) {
     const ga_value *v = &p->graph.values[ins[i]];
-    if (!v->integer && v->place != s->place)
+    if (!v->integer && v->place != s->place && !takes_from_anywhere(s, i))
       return GA_FAIL(GA_VALUE_ERROR,
                      "plan %s, %s: value %u is on %s, the step on %s; copy it there "
                      "first (GpuPlan_transfer)",
@@ -390,11 +392,13 @@ int GpuPlan_output(GpuPlan *p, unsigned int value) {
   return GA_NO_ERROR;
 }
 
-/* Adds up the stages' counters, if the latest run was in stages. */
+/* Adds up the counters of the stages, if the latest run was in stages, and those of the
+ * latest iteration of each loop by the host. */
 static void add_stages(gpuplan_info *res, const GpuPlan *p) {
   unsigned int i = 0;
-  if (p->stages != NULL && !p->whole.is_latest)
-    res->n_launches = res->n_allocs = res->workspace = 0;
+  for (const GpuPlan *body; (body = ga__loops_next(p, &i)) != NULL;)
+    add_stages(res, body);
+  i = 0;
   for (const GpuPlan *stage; (stage = ga__stages_next(p, &i)) != NULL;) {
     res->n_bindings += stage->info.n_bindings;
     res->n_binds += stage->info.n_binds;
@@ -414,6 +418,8 @@ int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
   if (!is_within)
     GA_TRY(ga__turn_take(&p->turn, "plan info", p->name));
   *res = p->info;
+  if (p->stages != NULL && !p->whole.is_latest)
+    res->n_launches = res->n_allocs = res->workspace = 0;
   add_stages(res, p);
   res->n_inputs = p->graph.n_inputs;
   res->n_outputs = p->graph.n_outputs;

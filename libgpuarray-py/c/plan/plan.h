@@ -168,6 +168,7 @@ typedef struct ga_plan_kernels {
 typedef struct ga_plan_settings {
   bool lacks_bodies; /* missing callbacks fail instead of using bodies */
   bool holds, confirms, protects;
+  bool yields; /* inputs that steps overwrite need not survive a failed run */
 } ga_plan_settings;
 
 /* Recording in one piece, for a plan with stages: the device evaluates the
@@ -193,9 +194,11 @@ struct _GpuPlan {
   ga_plan_bindings bindings;
   ga_plan_kernels kernels;
   ga_plan_settings settings;
-  struct ga_stages *stages; /* once settled, of a plan that reads integers or has
-                               several contexts; else NULL */
+  struct ga_stages *stages; /* once settled, of a plan that is cut; else NULL */
   const GpuPlan *stage_of;  /* the plan whose stage this is, or NULL */
+  /* Of a settled body of a loop by the host: runs it, under its owner's lock. */
+  int (*iterate)(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                 const long long *ints);
   ga_plan_whole whole;
   gpuplan_info info;
   ga_turn turn; /* guards everything that a run changes */
@@ -343,8 +346,12 @@ static inline bool ga__step_is_integer(const ga_step *s) {
          s->kind == GA_STEP_DIM || s->kind == GA_STEP_INT_OP;
 }
 
-/* Plans that read integers or have several contexts (plan_stages.c): cuts them into
- * stages, once. */
+/* True if the plan runs in stages (plan_cut.c): it reads integers, has several contexts
+ * or a loop by the host. */
+bool ga__plan_is_cut(const GpuPlan *p);
+/* True for a loop whose iterations the host starts one by one: its body is cut. */
+bool ga__loop_by_host(const ga_step *s);
+/* Cuts such a plan into stages (plan_stages.c), once. */
 int ga__stages_settle(GpuPlan *p);
 void ga__stages_clear(GpuPlan *p);
 /* Run and bind in stages (plan_stages_run.c); the binding is of the first stage. */

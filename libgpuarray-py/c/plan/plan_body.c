@@ -23,11 +23,12 @@ static bool same_type(const ga_value *a, const ga_value *b) {
          (a->integer || (a->typecode == b->typecode && a->nd == b->nd));
 }
 
-static bool reads(const GpuPlan *body) {
-  for (unsigned int i = 0; i < body->graph.n_steps; i++)
-    if (body->graph.steps[i].kind == GA_STEP_READ)
-      return true;
-  return false;
+/* True if all contexts of the body are the plan's. */
+static bool is_within(const GpuPlan *p, const GpuPlan *body) {
+  for (unsigned int i = 0; i < ga__plan_places(body); i++)
+    if (ga__plan_find_place(p, ga__plan_context(body, i)) == ga__plan_places(p))
+      return false;
+  return true;
 }
 
 /* True if the step overwrites its input `i` in place. */
@@ -58,22 +59,24 @@ static bool function_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *bod
   return fits;
 }
 
-/* GA_VALUE_ERROR if the body's inputs or outputs do not match, or if it reads
- * integers. */
+/* GA_VALUE_ERROR if the body's inputs or outputs do not match, or if that of a function
+ * runs in stages. */
 static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   const bool is_loop = s->kind == GA_STEP_LOOP;
   unsigned int n_ints = 0;
-  if ((is_loop ? ga__loop_fits(p, s, body) : function_fits(p, s, body)) &&
-      !reads(body) && ga__plan_places(body) == 1)
+  if (is_loop ? ga__loop_fits(p, s, body) && is_within(p, body)
+              : function_fits(p, s, body) && !ga__plan_is_cut(body))
     return GA_NO_ERROR;
   for (unsigned int i = is_loop; i < s->n_in; i++)
     n_ints += p->graph.values[s->ins[i]].integer;
   return GA_FAIL(
       GA_VALUE_ERROR,
       "plan %s, %s: the body does not match the step: got %u inputs and %u integers, "
-      "expected %u and %u%s, of the step's types; got %u results, expected %u; a body "
-      "is on the context of its step, reads no integers, and writes only into inputs "
-      "that the step overwrites: of a "
+      "expected %u and %u%s, of the step's types and where the step takes them; got %u "
+      "results, expected %u; a body is on the context of its step and gives its "
+      "results "
+      "there, of a function it reads no integers and has no other contexts, of a loop "
+      "those of the plan; it writes only into inputs that the step overwrites: of a "
       "loop its states",
       p->name, s->label, body->graph.n_inputs, body->graph.n_int_inputs,
       s->n_in - is_loop - n_ints, n_ints,
@@ -95,6 +98,7 @@ int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {
   }
   for (unsigned int i = 0; i < body->graph.n_outputs; i++)
     body->graph.values[body->graph.outputs[i]].last_use = body->graph.n_steps;
+  body->settings.yields = s->kind == GA_STEP_LOOP;
   s->body = body;
   return GA_NO_ERROR;
 }

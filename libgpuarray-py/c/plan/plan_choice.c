@@ -19,7 +19,7 @@ static bool is_read(const ga_plan_graph *g, unsigned int value) {
 
 /* True if integers read from the device are used as conditions only. */
 static bool asks_only(const ga_plan_graph *g, const ga_step *s) {
-  if (s->kind == GA_STEP_READ && s->n_out != 1)
+  if ((s->kind == GA_STEP_READ && s->n_out != 1) || ga__loop_by_host(s))
     return false;
   for (unsigned int i = 0; i < s->n_in; i++)
     if (is_read(g, s->ins[i]) && (s->kind != GA_STEP_CHOOSE || i > 0))

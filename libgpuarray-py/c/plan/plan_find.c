@@ -140,16 +140,23 @@ static void set_most(GpuPlan *p, unsigned int n) {
   drop_surplus(p);
 }
 
-/* Sets a plan and its stages. */
-static int set_all(GpuPlan *p, const char *operation,
-                   void (*set)(GpuPlan *p, unsigned int value), unsigned int value) {
-  GpuPlan *stage;
+typedef void setter(GpuPlan *p, unsigned int value);
+
+/* Sets a plan, its stages and the bodies of its loops by the host. */
+static void set_whole(GpuPlan *p, setter *set, unsigned int value) {
+  GpuPlan *part;
+  set(p, value);
+  for (unsigned int i = 0; (part = ga__stages_next(p, &i)) != NULL;)
+    set(part, value);
+  for (unsigned int i = 0; (part = ga__loops_next(p, &i)) != NULL;)
+    set_whole(part, set, value);
+}
+
+static int set_all(GpuPlan *p, const char *operation, setter *set, unsigned int value) {
   if (p == NULL)
     return ga__fail_null(operation, "plan");
   GA_TRY(ga__turn_take(&p->turn, operation, p->name));
-  set(p, value);
-  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    set(stage, value);
+  set_whole(p, set, value);
   ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }

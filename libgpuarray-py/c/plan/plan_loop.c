@@ -1,4 +1,5 @@
-/* Loops: in one kernel where that can be, else unrolled into the plan's recording. */
+/* Loops: in one kernel where that can be, else unrolled into the plan's recording, or
+ * iteration by iteration by the host where the body runs in stages. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -20,6 +21,11 @@ static bool same_type(const ga_value *a, const ga_value *b, unsigned int fewer) 
          a->nd == b->nd + fewer;
 }
 
+static bool same_context(const GpuPlan *p, const ga_value *a, const GpuPlan *body,
+                         const ga_value *b) {
+  return ga__plan_context(p, a->place) == ga__plan_context(body, b->place);
+}
+
 bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   const unsigned int n_carried = count_carried(s->takes);
   unsigned int n_arrays = 0, n_ints = 0;
@@ -30,8 +36,9 @@ bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
     if (v->integer)
       fits = ++n_ints <= body->graph.n_int_inputs;
     else if ((fits = n_arrays < body->graph.n_inputs)) {
-      fits = same_type(v, &body->graph.values[body->graph.inputs[n_arrays]],
-                       s->takes[i - 1] == GA_LOOP_ROWS) &&
+      const ga_value *inner = &body->graph.values[body->graph.inputs[n_arrays]];
+      fits = same_type(v, inner, s->takes[i - 1] == GA_LOOP_ROWS) &&
+             same_context(p, v, body, inner) &&
              (ga__loop_carries(s->takes[i - 1]) ||
               !ga__plan_writes(&body->graph, n_arrays, body->graph.n_steps));
       n_arrays++;
@@ -39,9 +46,11 @@ bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   }
   fits = fits && n_arrays == body->graph.n_inputs &&
          (n_ints == body->graph.n_int_inputs || n_ints + 1 == body->graph.n_int_inputs);
-  for (unsigned int i = 0; fits && i < s->n_out; i++)
-    fits = same_type(&p->graph.values[s->outs[i]],
-                     &body->graph.values[body->graph.outputs[i]], i >= n_carried);
+  for (unsigned int i = 0; fits && i < s->n_out; i++) {
+    const ga_value *v = &p->graph.values[s->outs[i]];
+    const ga_value *inner = &body->graph.values[body->graph.outputs[i]];
+    fits = same_type(v, inner, i >= n_carried) && same_context(p, v, body, inner);
+  }
   return fits;
 }
 
@@ -51,6 +60,7 @@ bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
 typedef struct loop {
   ga_frame *f;
   const ga_step *s;
+  gpucontext *context;
   size_t n_iterations;
   unsigned int n_arrays, n_carried;
   unsigned int stop; /* the carried value that ends it; n_carried: none */
@@ -80,10 +90,10 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
   const size_t n_in = (size_t)s->n_in + 1, n_out = (size_t)s->n_out + 1;
   *l = (loop){.f = f,
               .s = s,
+              .context = ga__plan_context(f->plan, s->place),
               .n_arrays = s->body->graph.n_inputs,
               .n_carried = count_carried(s->takes),
               .stop = find_stop(s->takes),
-              .tape = ga__recording_current(f->plan->context),
               .given = ga__alloc(n_in, sizeof *l->given),
               .made = ga__alloc(n_out, sizeof *l->made),
               .offers = ga__alloc(n_out, sizeof *l->offers),
@@ -94,6 +104,7 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
               .ints = ga__alloc(n_in, sizeof *l->ints)};
   GA_TRY_MEMORY(l->given && l->made && l->offers && l->homes && l->overwritten &&
                 l->ins && l->outs && l->ints);
+  l->tape = ga__loop_by_host(s) ? NULL : ga__recording_current(l->context);
   for (unsigned int i = 0; i < l->n_arrays; i++) {
     l->ins[i] = &l->given[i];
     l->overwritten[i] = ga__plan_writes(&s->body->graph, i, s->body->graph.n_steps);
@@ -157,7 +168,8 @@ static bool is_given(const loop *l, const GpuArray *a) {
 /* True if the n-th carried value aliases an input, a constant of the body, a final
  * carried value or a stacked array. */
 static bool is_shared(const loop *l, const GpuArray *a, unsigned int n) {
-  if (!GpuArray_ISWRITEABLE(a) || a->data->tape == NULL || is_given(l, a))
+  const bool is_constant = l->tape != NULL && a->data->tape == NULL;
+  if (!GpuArray_ISWRITEABLE(a) || is_constant || is_given(l, a))
     return true;
   for (unsigned int i = 0; i < l->s->n_out; i++)
     if (i != n && l->f->arrays[l->s->outs[i]].data == a->data)
@@ -178,8 +190,8 @@ static int give_own(GpuArray *out, const loop *l, const GpuArray *a, unsigned in
 static int give_array(GpuArray *out, const loop *l, const GpuArray *a, char letter,
                       size_t iteration) {
   if (letter == GA_LOOP_ROWS && l->n_iterations == 0)
-    GA_TRY(GpuArray_zeros(out, l->f->plan->context, a->typecode, a->nd - 1,
-                          a->dimensions + 1, GA_C_ORDER));
+    GA_TRY(GpuArray_zeros(out, l->context, a->typecode, a->nd - 1, a->dimensions + 1,
+                          GA_C_ORDER));
   else if (letter == GA_LOOP_ROWS)
     GA_TRY(row_of(out, a, iteration));
   else
@@ -287,17 +299,23 @@ static int open_stacks(const loop *l) {
 /* Offers the rows of the stacked arrays to the results of an iteration. */
 static int offer_rows(loop *l, size_t iteration) {
   clear_all(l->offers, l->s->n_out);
-  for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
+  for (unsigned int i = l->n_carried; l->n_iterations > 0 && i < l->s->n_out; i++)
     if (l->f->arrays[l->s->outs[i]].data != NULL)
       GA_TRY(row_of(&l->offers[i], &l->f->arrays[l->s->outs[i]], iteration));
   return GA_NO_ERROR;
 }
 
-static int run_iteration(loop *l, size_t iteration) {
+static int run_body(loop *l, size_t iteration) {
   int failed;
-  GA_TRY(give(l, iteration));
+  if (ga__loop_by_host(l->s))
+    return l->s->body->iterate(l->s->body, l->outs, l->ins, l->ints);
   GA_TRY(offer_rows(l, iteration));
-  GA_TRY(ga__plan_run_body(l->s->body, l->outs, l->ins, l->ints, l->offers, &failed));
+  return ga__plan_run_body(l->s->body, l->outs, l->ins, l->ints, l->offers, &failed);
+}
+
+static int run_iteration(loop *l, size_t iteration) {
+  GA_TRY(give(l, iteration));
+  GA_TRY(run_body(l, iteration));
   GA_TRY(check_carried(l));
   for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
     GA_TRY(put_row(l, i, iteration));
@@ -407,21 +425,63 @@ static int run_range(loop *l, size_t first, size_t n) {
   return GA_NO_ERROR;
 }
 
+/* ---- iterations that the host starts ---- */
+
+/* The number of waits for the body's contexts so far. */
+static size_t count_waits(const loop *l) {
+  const GpuPlan *body = l->s->body;
+  size_t n = 0;
+  for (unsigned int i = 0; i < ga__plan_places(body); i++)
+    n += atomic_load_explicit(&ga__plan_context(body, i)->waits, memory_order_relaxed);
+  return n;
+}
+
+/* Reads the condition. */
+static int look(bool *ended, const loop *l) {
+  uint8_t byte;
+  GA_TRY(GpuArray_read(&byte, 1, &l->made[l->stop]));
+  *ended = byte != 0;
+  return GA_NO_ERROR;
+}
+
+/* Where an iteration waits anyway the condition is read after each. Else iterations are
+ * queued, and it is read after a block of them: past their end they change nothing. */
+static int run_by_host(loop *l) {
+  bool ended = false;
+  for (size_t i = 0; i < l->n_iterations && !ended; i++) {
+    const size_t before = count_waits(l);
+    GA_TRY(run_iteration(l, i));
+    if (l->stop < l->n_carried && (count_waits(l) > before || i % BLOCK == BLOCK - 1))
+      GA_TRY(look(&ended, l));
+  }
+  return GA_NO_ERROR;
+}
+
+/* True if the shape of a stacked array is not known from a state. */
+static bool lacks_stack(const loop *l) {
+  for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
+    if (l->f->arrays[l->s->outs[i]].data == NULL)
+      return true;
+  return false;
+}
+
 /* Without iterations the body runs once on zeros, for the results' shapes only. */
 static int run_iterations(loop *l) {
-  bool done;
+  bool done = false;
+  const bool by_host = ga__loop_by_host(l->s);
   GA_TRY(count_iterations(l));
-  GA_TRY(ga__loop_run_kernel(&done, l->f, l->s, l->n_iterations));
+  if (!by_host)
+    GA_TRY(ga__loop_run_kernel(&done, l->f, l->s, l->n_iterations));
   if (done)
     return GA_NO_ERROR;
-  if (l->n_iterations == 0 && l->n_carried < l->s->n_out)
+  GA_TRY(open_stacks(l));
+  if (l->n_iterations == 0 && lacks_stack(l))
     GA_TRY(run_iteration(l, 0));
-  if (l->n_iterations > 0)
-    GA_TRY(open_stacks(l));
   const bool has_blocks =
       l->tape != NULL && l->stop < l->n_carried && l->n_iterations > BLOCK;
-  GA_TRY(has_blocks ? run_range(l, 0, l->n_iterations)
-                    : run_each(l, 0, l->n_iterations));
+  GA_TRY(by_host      ? run_by_host(l)
+         : has_blocks ? run_range(l, 0, l->n_iterations)
+                      : run_each(l, 0, l->n_iterations));
   return put_carried(l);
 }
 

@@ -2,7 +2,7 @@
  * GpuPlan_needs_*. */
 #include "c/blas/blas.h"
 #include "c/elemwise/elemwise_run.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_stages.h"
 #include "c/reduce/reduce_object.h"
 #include "c/reduce/reduction.h"
 
@@ -320,9 +320,13 @@ static int prepare_place(const GpuPlan *p, choice c, bool waits) {
   return status;
 }
 
+/* Also the bodies of loops by the host, which are bound stage by stage. */
 static int prepare(const GpuPlan *p, choice c, bool waits) {
   for (c.place = 0; c.place < ga__plan_places(p); c.place++)
     GA_TRY(prepare_place(p, c, waits));
+  const GpuPlan *body;
+  for (unsigned int i = 0; (body = ga__loops_next(p, &i)) != NULL;)
+    GA_TRY(prepare(body, c, waits));
   return GA_NO_ERROR;
 }
 

@@ -92,6 +92,29 @@ static bool needs_steps(const GpuPlan *p) {
   return p->stages != NULL || ga__plan_is_within(p);
 }
 
+static int run_apart(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                     const long long *ints, int *failed_step) {
+  return needs_steps(p) && ga__overlap_any(p, ins)
+             ? run_with_copies(p, outs, ins, ints, failed_step)
+             : run_locked(p, outs, ins, ints, failed_step);
+}
+
+static int iterate(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                   const long long *ints) {
+  int ignored;
+  return run_apart(p, outs, ins, ints, &ignored);
+}
+
+/* A body has the settings of the plan that owns it. */
+static int settle_body(GpuPlan *body, const GpuPlan *p) {
+  body->iterate = iterate;
+  body->bindings.most = p->bindings.most;
+  body->settings.holds = p->settings.holds;
+  body->settings.lacks_bodies = p->settings.lacks_bodies;
+  body->settings.protects = p->settings.protects;
+  return ga__plan_settle(body);
+}
+
 /* The layout of a plan, settled by its first run: stages, conditions, the signature's
  * words, and which inputs are overwritten. */
 int ga__plan_settle(GpuPlan *p) {
@@ -99,9 +122,11 @@ int ga__plan_settle(GpuPlan *p) {
   if (p->signature.words != NULL)
     return GA_NO_ERROR;
   GA_TRY(ga__stages_settle(p));
-  GpuPlan *stage;
-  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    GA_TRY(ga__plan_settle(stage));
+  GpuPlan *part;
+  for (unsigned int i = 0; (part = ga__stages_next(p, &i)) != NULL;)
+    GA_TRY(ga__plan_settle(part));
+  for (unsigned int i = 0; (part = ga__loops_next(p, &i)) != NULL;)
+    GA_TRY(settle_body(part, p));
   GA_TRY(ga__choice_settle(p));
   if ((p->stages == NULL || p->whole.conditions != NULL) &&
       p->signature.settles == NULL)
@@ -164,13 +189,6 @@ static int check_outputs(const GpuPlan *p, GpuArray *const *outs) {
       return GA_FAIL(GA_VALUE_ERROR, "plan %s: got no array for output %u of %u",
                      p->name, i, p->graph.n_outputs);
   return GA_NO_ERROR;
-}
-
-static int run_apart(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
-                     const long long *ints, int *failed_step) {
-  return needs_steps(p) && ga__overlap_any(p, ins)
-             ? run_with_copies(p, outs, ins, ints, failed_step)
-             : run_locked(p, outs, ins, ints, failed_step);
 }
 
 static int run_confirmed(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,

@@ -1,5 +1,4 @@
-/* Stages: a plan that waits for integers (GpuPlan_read) is cut at its waits, and one of
- * several contexts where another one goes on and behind copies between them.
+/* Stages of a plan that is cut: see plan_cut.c.
  *
  * Each stage is a plan with bindings of its own. Its steps are those of the whole plan,
  * renumbered; it borrows what they own. Its inputs are the arrays and integers that it
@@ -48,64 +47,6 @@ typedef struct cutter {
   unsigned int last_step; /* the first one behind which a run does not fail any more */
 } cutter;
 
-/* True if a condition of `s` depends on a step after `first`. */
-static bool depends_on(const ga_plan_graph *g, const ga_step *s, unsigned int first) {
-  for (unsigned int i = 0; i < s->n_when; i++)
-    if (g->values[s->when[i].value].maker > first)
-      return true;
-  return false;
-}
-
-/* What the current stage has so far. */
-typedef struct ga_cut {
-  bool reads, transfers, is_placed;
-  unsigned int first_read, place;
-} ga_cut;
-
-/* True for steps that the host does, for whichever stage. */
-static bool is_of_host(const ga_plan_graph *g, const ga_step *s) {
-  return s->kind == GA_STEP_READ || ga__step_crosses(g, s) ||
-         (ga__step_is_integer(s) && s->kind != GA_STEP_DIM);
-}
-
-/* The context of a step: of a length that of its array. */
-static unsigned int place_of(const ga_plan_graph *g, const ga_step *s) {
-  return s->kind == GA_STEP_DIM ? g->values[s->ins[0]].place : s->place;
-}
-
-/* True if the step begins a stage. A stage ends with reads that are independent, so
- * they share a wait, and with copies between contexts. */
-static bool is_next(const ga_plan_graph *g, const ga_cut *cut, const ga_step *s) {
-  if (s->kind == GA_STEP_READ)
-    return cut->transfers || (cut->reads && depends_on(g, s, cut->first_read));
-  if (cut->reads || (cut->transfers && !ga__step_crosses(g, s)))
-    return true;
-  return cut->is_placed && !is_of_host(g, s) && place_of(g, s) != cut->place;
-}
-
-static unsigned int number_stages(cutter *c) {
-  const ga_plan_graph *g = c->graph;
-  unsigned int stage = 0;
-  ga_cut cut = {0};
-  for (unsigned int i = 0; i < g->n_steps; i++) {
-    const ga_step *s = &g->steps[i];
-    if (is_next(g, &cut, s)) {
-      stage++;
-      cut = (ga_cut){0};
-    }
-    if (s->kind == GA_STEP_READ && !cut.reads)
-      cut.first_read = i;
-    cut.reads |= s->kind == GA_STEP_READ;
-    cut.transfers |= ga__step_crosses(g, s);
-    if (!is_of_host(g, s)) {
-      cut.is_placed = true;
-      cut.place = place_of(g, s);
-    }
-    c->stage_of[i] = stage;
-  }
-  return stage + 1;
-}
-
 /* True if the value exists before the stage. */
 static bool is_earlier(const cutter *c, unsigned int value, unsigned int stage) {
   const unsigned int maker = c->graph->values[value].maker;
@@ -136,8 +77,8 @@ static void note_reads(cutter *c) {
     c->last[g->outputs[i]] = c->stages->n + 1;
   for (unsigned int i = g->n_steps; i-- > 0;) {
     const ga_step *s = &g->steps[i];
-    const bool is_outside = s->kind == GA_STEP_READ || ga__step_crosses(g, s) ||
-                            (ga__step_is_integer(s) && c->wanted[s->outs[0]]);
+    const bool is_outside =
+        ga__step_ends_stage(g, s) || (ga__step_is_integer(s) && c->wanted[s->outs[0]]);
     for (unsigned int k = 0; k < s->n_in; k++)
       note_read(c, s->ins[k], c->stage_of[i], is_outside);
     for (unsigned int k = 0; k < s->n_when; k++)
@@ -201,9 +142,10 @@ static bool is_output(const ga_plan_graph *g, unsigned int value) {
 
 /* True if input `i` may not be overwritten by the step, so that a run that fails leaves
  * it as it was: it is written before the last stage, or at all with GpuPlan_confirm or
- * where it is a result. */
+ * where it is a result. What an iteration of a loop overwrites is the loop's own. */
 static bool is_spared(const cutter *c, unsigned int step, unsigned int i) {
-  return step < c->last_step || is_output(c->graph, c->graph->inputs[i]);
+  return (step < c->last_step && !c->p->settings.yields) ||
+         is_output(c->graph, c->graph->inputs[i]);
 }
 
 /* True if result `o` of an elementwise step needs no memory of input `i`, which it
@@ -343,9 +285,10 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   GA_TRY(allocate_stage(stage, c, k, first));
   for (; *step < g->n_steps && c->stage_of[*step] == k; ++*step) {
     const ga_step *s = &g->steps[*step];
-    if (s->kind == GA_STEP_READ || ga__step_crosses(g, s)) {
+    if (ga__step_ends_stage(g, s)) {
       stage->n_reads += s->kind == GA_STEP_READ;
       stage->n_transfers += s->kind == GA_STEP_TRANSFER;
+      stage->n_loops += s->kind == GA_STEP_LOOP;
       continue;
     }
     if (!ga__step_is_integer(s)) {
@@ -355,7 +298,7 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
     if (ga__step_is_integer(s) && c->wanted[s->outs[0]])
       stage->integers[stage->n_integers++] = *step;
   }
-  stage->first_read = *step - stage->n_transfers - stage->n_reads;
+  stage->first_read = *step - stage->n_loops - stage->n_transfers - stage->n_reads;
   if (stage->n_reads > 0) {
     stage->label = ga__intern(g->steps[stage->first_read].label);
     GA_TRY_MEMORY(stage->label);
@@ -372,8 +315,7 @@ static void note_copied(cutter *c) {
   unsigned int last = p->graph.n_steps;
   while (!p->settings.confirms && last > 0 &&
          c->stage_of[last - 1] == c->stages->n - 1 &&
-         p->graph.steps[last - 1].kind != GA_STEP_READ &&
-         !ga__step_crosses(&p->graph, &p->graph.steps[last - 1]))
+         !ga__step_ends_stage(&p->graph, &p->graph.steps[last - 1]))
     last--;
   c->last_step = last;
   for (unsigned int k = 0; k < p->graph.n_steps; k++) {
@@ -409,7 +351,7 @@ static int allocate_scratch(ga_stages *s, const GpuPlan *p) {
 static int cut(cutter *c) {
   const GpuPlan *p = c->p;
   ga_stages *s = c->stages;
-  unsigned int step = 0, n = number_stages(c);
+  unsigned int step = 0, n = ga__stages_number(c->stage_of, p);
   GA_TRY(allocate_scratch(s, p));
   s->list = ga__alloc(n, sizeof *s->list);
   GA_TRY_MEMORY(s->list);
@@ -431,15 +373,8 @@ static unsigned int most_inputs(const ga_plan_graph *g) {
   return most;
 }
 
-static bool does_read(const ga_plan_graph *g) {
-  for (unsigned int i = 0; i < g->n_steps; i++)
-    if (g->steps[i].kind == GA_STEP_READ)
-      return true;
-  return false;
-}
-
 int ga__stages_settle(GpuPlan *p) {
-  if (p->stages != NULL || (!does_read(&p->graph) && ga__plan_places(p) == 1))
+  if (p->stages != NULL || !ga__plan_is_cut(p))
     return GA_NO_ERROR;
   const size_t n = (size_t)p->graph.n_values + 1;
   cutter c = {.p = p,

@@ -1,13 +1,14 @@
-/* Stages of a plan that reads integers back, or has several contexts: plan_stages.c
- * cuts, plan_stages_run.c runs, plan_transfer.c copies between contexts. */
+/* Stages of a plan that reads integers back, has several contexts, or loops whose
+ * bodies do: plan_cut.c says where they begin, plan_stages.c makes them,
+ * plan_stages_run.c runs them, plan_transfer.c copies between contexts. */
 #ifndef GA_C_PLAN_STAGES_H
 #define GA_C_PLAN_STAGES_H
 
 #include "c/array/crossing.h"
 #include "c/plan/plan.h"
 
-/* Steps of one context without a wait, and the reads and the copies between contexts
- * after them. */
+/* Steps of one context without a wait; after them reads, copies between contexts, and a
+ * loop by the host. */
 typedef struct ga_stage {
   GpuPlan *plan;            /* NULL where all steps are integers */
   unsigned int place;       /* its context, as a place of the whole plan */
@@ -20,6 +21,7 @@ typedef struct ga_stage {
   unsigned int n_dead;
   unsigned int first_read, n_reads;
   unsigned int n_transfers; /* they follow the reads */
+  unsigned int n_loops;     /* at most one; it follows the transfers */
   const char *label;        /* of the reads, interned */
 } ga_stage;
 
@@ -52,6 +54,11 @@ typedef struct ga_stages {
   long long *words; /* destinations' memory */
 } ga_stages;
 
+/* The stage of each step; returns the number of stages. */
+unsigned int ga__stages_number(unsigned int *stage_of, const GpuPlan *p);
+/* True for reads, copies between contexts and loops by the host. */
+bool ga__step_ends_stage(const ga_plan_graph *g, const ga_step *s);
+
 /* Begins the copies after a stage; they may arrive in any later one. */
 int ga__transfers_begin(const GpuPlan *p, const ga_stage *stage, int *failed_step);
 /* Lets those arrive that the stage needs, and those go whose sources it overwrites. */
@@ -60,6 +67,16 @@ int ga__transfers_await(const GpuPlan *p, const ga_stage *stage, int *failed_ste
 int ga__transfers_await_value(const GpuPlan *p, unsigned int value, int *failed_step);
 /* All arrive, unless the run failed; and all go. */
 int ga__transfers_end(const GpuPlan *p, int status, int *failed_step);
+
+/* Iterates over the bodies of the loops by the host. */
+static inline GpuPlan *ga__loops_next(const GpuPlan *p, unsigned int *i) {
+  while (*i < p->graph.n_steps) {
+    const ga_step *s = &p->graph.steps[(*i)++];
+    if (ga__loop_by_host(s))
+      return s->body;
+  }
+  return NULL;
+}
 
 /* Iterates over the stages' plans from *i on; NULL at the end, or without stages. They
  * are under their owner's lock. */

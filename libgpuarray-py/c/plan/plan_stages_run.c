@@ -1,4 +1,5 @@
-/* Running stages: each stage's plan, then its reads and its copies between contexts. */
+/* Running stages: each stage's plan, then its reads, its copies between contexts and
+ * its loop. */
 #include "c/plan/plan_stages.h"
 
 #include <limits.h>
@@ -29,11 +30,12 @@ static void drop(GpuArray *a) {
     GpuArray_clear(a);
 }
 
-/* Drops what copies between contexts after the stage made. */
-static void drop_copies(const GpuPlan *p, const ga_stage *stage) {
+/* Drops what copies between contexts and the loop after the stage made. */
+static void drop_made(const GpuPlan *p, const ga_stage *stage) {
   const ga_step *s = &p->graph.steps[stage->first_read + stage->n_reads];
-  for (unsigned int i = 0; i < stage->n_transfers; i++)
-    drop(&p->stages->arrays[s[i].outs[0]]);
+  for (unsigned int i = 0; i < stage->n_transfers + stage->n_loops; i++)
+    for (unsigned int k = 0; k < s[i].n_out; k++)
+      drop(&p->stages->arrays[s[i].outs[k]]);
 }
 
 /* Drops references that are left: results, which the caller now holds, or all after a
@@ -47,7 +49,7 @@ static void end(const GpuPlan *p) {
   for (unsigned int i = 0; i < g->n_outputs; i++)
     drop(&s->arrays[g->outputs[i]]);
   for (const ga_stage *stage = s->list; stage < s->list + s->n; stage++) {
-    drop_copies(p, stage);
+    drop_made(p, stage);
     for (unsigned int i = 0; stage->plan != NULL && i < stage->plan->graph.n_outputs;
          i++)
       drop(&s->arrays[stage->outs[i]]);
@@ -197,6 +199,58 @@ static int run_reads(const GpuPlan *p, const ga_stage *stage, int *failed_step) 
   return status;
 }
 
+/* ---- loops by the host ---- */
+
+/* Puts the loop's inputs where the step takes them. */
+static int take_inputs(const GpuPlan *p, const ga_step *step, int *failed_step) {
+  const ga_stages *s = p->stages;
+  for (unsigned int i = 0; i < step->n_in; i++) {
+    const unsigned int v = step->ins[i];
+    if (p->graph.values[v].integer)
+      continue;
+    GA_TRY(ga__transfers_await_value(p, v, failed_step));
+    if (s->at[v] != &s->arrays[v] && s->arrays[v].data == NULL)
+      GA_TRY(GpuArray_view(&s->arrays[v], s->at[v]));
+  }
+  return GA_NO_ERROR;
+}
+
+static void leave_inputs(const GpuPlan *p, const ga_step *step) {
+  const ga_stages *s = p->stages;
+  for (unsigned int i = 0; i < step->n_in; i++)
+    if (s->at[step->ins[i]] != &s->arrays[step->ins[i]])
+      drop(&s->arrays[step->ins[i]]);
+}
+
+static int run_labelled(ga_frame *f, const ga_step *step) {
+  const char *label = ga__intern(step->label);
+  GA_TRY_MEMORY(label);
+  const char *own = ga__label_swap(label);
+  int status = ga__step_run(f, step);
+  ga__label_swap(own);
+  return status == GA_NO_ERROR ? status : ga__fail_within(status, "%s", step->label);
+}
+
+static int run_loop(const GpuPlan *p, unsigned int number, int *failed_step) {
+  const ga_stages *s = p->stages;
+  const ga_step *step = &p->graph.steps[number];
+  ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
+  if (!ga__branch_taken(&f, step)) {
+    for (unsigned int i = 0; i < step->n_out; i++)
+      GA_TRY(ga__branch_absent(&s->arrays[step->outs[i]], p, step->outs[i]));
+    return GA_NO_ERROR;
+  }
+  int status = take_inputs(p, step, failed_step);
+  if (status == GA_NO_ERROR) {
+    *failed_step = (int)number;
+    status = run_labelled(&f, step);
+  }
+  leave_inputs(p, step);
+  if (status == GA_NO_ERROR)
+    *failed_step = -1;
+  return status;
+}
+
 static int run_stage(GpuPlan *p, const ga_stage *stage, int *failed_step) {
   GA_TRY(ga__transfers_await(p, stage, failed_step));
   GA_TRY(run_steps(p->stages, stage, failed_step));
@@ -204,6 +258,9 @@ static int run_stage(GpuPlan *p, const ga_stage *stage, int *failed_step) {
   GA_TRY(compute_integers(p, stage, failed_step));
   GA_TRY(run_reads(p, stage, failed_step));
   GA_TRY(ga__transfers_begin(p, stage, failed_step));
+  if (stage->n_loops > 0)
+    GA_TRY(run_loop(p, stage->first_read + stage->n_reads + stage->n_transfers,
+                    failed_step));
   for (unsigned int i = 0; i < stage->n_dead; i++)
     drop(&p->stages->arrays[stage->dead[i]]);
   return GA_NO_ERROR;

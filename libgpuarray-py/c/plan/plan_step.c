@@ -225,8 +225,9 @@ int ga__step_memory(GpuArray *out, ga_frame *f, unsigned int value, unsigned int
   const GpuArray *offer = offer_for(f, value, nd, dims);
   if (offer != NULL)
     return GpuArray_view(out, offer);
-  return GpuArray_empty(out, f->plan->context, f->plan->graph.values[value].typecode,
-                        nd, dims, GA_C_ORDER);
+  const ga_value *v = &f->plan->graph.values[value];
+  return GpuArray_empty(out, ga__plan_context(f->plan, v->place), v->typecode, nd, dims,
+                        GA_C_ORDER);
 }
 
 int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,

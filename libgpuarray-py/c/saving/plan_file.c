@@ -1,5 +1,6 @@
 /* The start of a plan's file: header, name, and the names of its contexts. */
 #include "c/saving/plan_file.h"
+#include "c/plan/plan_stages.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,13 @@ int ga__plan_check_head(ga_reader *body, unsigned int *format, const char *bytes
   *format = (unsigned int)number;
   *body = r;
   return GA_NO_ERROR;
+}
+
+unsigned int ga__plan_format(const GpuPlan *p) {
+  unsigned int i = 0;
+  if (ga__loops_next(p, &i) != NULL)
+    return GA_PLAN_FORMAT;
+  return ga__plan_places(p) > 1 ? GA_PLAN_FORMAT_OF_SEVERAL : GA_PLAN_FORMAT_OF_ONE;
 }
 
 /* ---- names of contexts ---- */
@@ -143,6 +151,7 @@ static int make_plan(GpuPlan **out, ga_file_places *places, const char *name,
       return fail_missing(names, n, i);
     if (i == 0)
       GA_TRY(GpuPlan_new(out, ctx, name));
+    places->plan = *out;
     GA_TRY(GpuPlan_add_context(*out, &places->list[i], ctx));
     if (*names[i] && ga__plan_place_name(*out, places->list[i]) == NULL)
       GA_TRY(GpuPlan_name_context(*out, places->list[i], names[i]));

@@ -10,6 +10,9 @@
  * Behind the plan's name it has the number of contexts and the name of each, empty for
  * a plan's own without one; GA_PLAN_ON puts the values that follow on one of them.
  *
+ * Format 7 is that of plans with loops by the host, of one context or several: in their
+ * bodies there are reads, and GA_PLAN_ON with the numbers of the plan's contexts.
+ *
  * A plan or body with a user kernel ends with a checksum ("seal") from its first value
  * on: only the kernel knows the meaning of its arguments, so that no bounds check is
  * possible.
@@ -28,8 +31,9 @@
 #define GA_PLAN_MARK "gpuplan\n"
 /* Mark of a pickle that Python alone can load; a line with the reason follows. */
 #define GA_PLAN_PICKLE "gpufunc\n"
-#define GA_PLAN_FORMAT 6 /* the newest of the body; readers take older ones too */
-#define GA_PLAN_FORMAT_OF_ONE 5 /* of a plan of one context */
+#define GA_PLAN_FORMAT 7 /* the newest of the body; readers take older ones too */
+#define GA_PLAN_FORMAT_OF_SEVERAL 6 /* of a plan of several contexts */
+#define GA_PLAN_FORMAT_OF_ONE 5     /* of a plan of one context */
 
 enum ga_plan_part {
   GA_PLAN_INPUT = 1,
@@ -65,6 +69,7 @@ typedef struct ga_given_contexts {
 
 /* The contexts of a file: the place of each in the plan. */
 typedef struct ga_file_places {
+  const GpuPlan *plan;
   unsigned int n;
   unsigned int *list;
 } ga_file_places;
@@ -83,6 +88,7 @@ ga_hash ga__plan_seal(const char *bytes, size_t size);
 
 /* Writing, under the plan's lock; ga__plan_put takes it itself. */
 int ga__plan_put(ga_strbuf *out, GpuPlan *p);
+unsigned int ga__plan_format(const GpuPlan *p);
 int ga__plan_write(const char *path, const GpuPlan *p, const ga_strbuf *body);
 /* The names of the contexts. GA_INVALID_ERROR if two are the same. */
 int ga__places_put(ga_strbuf *out, const GpuPlan *p);

@@ -50,6 +50,12 @@ int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p,
   for (const GpuPlan *stage; status == GA_NO_ERROR && (stage = ga__stages_next(p, &i));)
     if (p->stages->list[i - 1].place == place)
       status = collect_bound(kernels, stage);
+  i = 0;
+  for (const GpuPlan *body; status == GA_NO_ERROR && (body = ga__loops_next(p, &i));) {
+    const unsigned int there = ga__plan_find_place(body, ga__plan_context(p, place));
+    if (there < ga__plan_places(body))
+      status = ga__kernels_collect(kernels, body, there);
+  }
   return status;
 }
 

@@ -317,13 +317,18 @@ static int read_outputs(GpuPlan *p, ga_reader *r) {
   return r->failed ? ga__plan_malformed() : GA_NO_ERROR;
 }
 
-static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth);
+static int read_body(GpuPlan *p, ga_reader *r, const ga_file_places *places,
+                     unsigned int depth);
 
-/* What follows is on another context. */
+/* What follows is on another context. A body has its own places for them. */
 static int read_on(GpuPlan *p, ga_reader *r, const ga_file_places *places) {
   const unsigned int number = ga__get_uint(r, UINT32_MAX);
-  return r->failed || number >= places->n ? ga__plan_malformed()
-                                          : GpuPlan_on(p, places->list[number]);
+  unsigned int place;
+  if (r->failed || number >= places->n)
+    return ga__plan_malformed();
+  GA_TRY(GpuPlan_add_context(p, &place,
+                             ga__plan_context(places->plan, places->list[number])));
+  return GpuPlan_on(p, place);
 }
 
 static int read_values(GpuPlan *p, ga_reader *r, const ga_file_places *places,
@@ -345,7 +350,7 @@ static int read_values(GpuPlan *p, ga_reader *r, const ga_file_places *places,
     else if (part == GA_PLAN_ON)
       GA_TRY(read_on(p, r, places));
     else if (part == GA_PLAN_BODY)
-      GA_TRY(read_body(p, r, depth));
+      GA_TRY(read_body(p, r, places, depth));
     else if (part == GA_PLAN_INT_INPUT)
       GA_TRY(GpuPlan_int_input(p, &value));
     else {
@@ -377,8 +382,8 @@ static int read_content(GpuPlan *p, ga_reader *r, const ga_file_places *places,
 }
 
 /* The body of the step before, on its context. */
-static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
-  const ga_file_places none = {0};
+static int read_body(GpuPlan *p, ga_reader *r, const ga_file_places *places,
+                     unsigned int depth) {
   ga_texts owned = {0};
   GpuPlan *body = NULL;
   const char *name = ga__get_text(r, &owned);
@@ -386,7 +391,7 @@ static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
                    ? GpuPlan_new(&body, ga__plan_here(p), name)
                    : ga__plan_malformed();
   ga__texts_clear(&owned);
-  GA_THEN(status, read_content(body, r, &none, depth + 1));
+  GA_THEN(status, read_content(body, r, places, depth + 1));
   if (status == GA_NO_ERROR)
     return GpuPlan_body(p, p->graph.steps[p->graph.n_steps - 1].outs[0], body);
   GpuPlan_free(body);

@@ -185,7 +185,7 @@ static int check_step(const GpuPlan *p, const ga_step *s) {
                  s->label, p->name, s->n_in, s->n_out, GA_PLAN_MOST);
 }
 
-static int put_values(ga_strbuf *out, const GpuPlan *p);
+static int put_values(ga_strbuf *out, const GpuPlan *p, const GpuPlan *whole);
 
 bool ga__plan_is_sealed(const GpuPlan *p) {
   for (unsigned int i = 0; i < p->graph.n_steps; i++)
@@ -214,36 +214,37 @@ static void put_outputs(ga_strbuf *out, const GpuPlan *p) {
   ga__put_uints(out, p->graph.outputs, p->graph.n_outputs);
 }
 
-/* The body of the step before. */
-static int put_body(ga_strbuf *out, const GpuPlan *body) {
+/* The body of the step before, in the plan of the file. */
+static int put_body(ga_strbuf *out, const GpuPlan *body, const GpuPlan *whole) {
   if (body == NULL)
     return GA_NO_ERROR;
   ga__put_int(out, GA_PLAN_BODY);
   ga__put_text(out, body->name);
   const size_t start = out->length;
-  GA_TRY(put_values(out, body));
+  GA_TRY(put_values(out, body, whole));
   put_outputs(out, body);
   put_seal(out, body, start);
   return GA_NO_ERROR;
 }
 
 /* The context of a value, or of the step that makes it, where it is another one than
- * that of what was put before. */
-static void put_on(ga_strbuf *out, unsigned int *current, unsigned int place) {
+ * that of what was put before: its number in the plan of the file. */
+static void put_on(ga_strbuf *out, unsigned int *current, unsigned int place,
+                   const GpuPlan *p, const GpuPlan *whole) {
   if (place == *current)
     return;
   ga__put_int(out, GA_PLAN_ON);
-  ga__put_int(out, place);
+  ga__put_int(out, ga__plan_find_place(whole, ga__plan_context(p, place)));
   *current = place;
 }
 
 /* Values in order of their numbers; a step stands for its `n_out` results. */
-static int put_values(ga_strbuf *out, const GpuPlan *p) {
+static int put_values(ga_strbuf *out, const GpuPlan *p, const GpuPlan *whole) {
   unsigned int step = 0, place = 0;
   for (unsigned int i = 0; i < p->graph.n_values; i++) {
     const ga_value *v = &p->graph.values[i];
     const bool is_made = v->input < 0 && v->constant.data == NULL;
-    put_on(out, &place, is_made ? p->graph.steps[step].place : v->place);
+    put_on(out, &place, is_made ? p->graph.steps[step].place : v->place, p, whole);
     if (v->input >= 0 && v->integer) {
       ga__put_int(out, GA_PLAN_INT_INPUT);
     } else if (v->input >= 0) {
@@ -259,7 +260,7 @@ static int put_values(ga_strbuf *out, const GpuPlan *p) {
       put_when(out, &p->graph.steps[step], step > 0 ? &p->graph.steps[step - 1] : NULL);
       ga__put_int(out, GA_PLAN_STEP);
       put_step(out, p, &p->graph.steps[step]);
-      GA_TRY(put_body(out, p->graph.steps[step].body));
+      GA_TRY(put_body(out, p->graph.steps[step].body, whole));
       i += p->graph.steps[step++].n_out - 1;
     }
   }
@@ -328,10 +329,11 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   GA_TRY(ga__turn_take(&p->turn, "plan save", p->name));
   ga__put_text(out, p->name);
   ga__plan_prepare_rest(p);
-  int status = ga__plan_places(p) > 1 ? ga__places_put(out, p) : GA_NO_ERROR;
+  const bool has_names = ga__plan_format(p) > GA_PLAN_FORMAT_OF_ONE;
+  int status = has_names ? ga__places_put(out, p) : GA_NO_ERROR;
   GA_THEN(status, ga__stages_settle(p));
   const size_t start = out->length;
-  GA_THEN(status, put_values(out, p));
+  GA_THEN(status, put_values(out, p, p));
   if (status == GA_NO_ERROR) {
     if (p->settings.confirms)
       ga__put_int(out, GA_PLAN_CONFIRM);
@@ -347,7 +349,7 @@ int ga__plan_write(const char *path, const GpuPlan *p, const ga_strbuf *body) {
   ga_strbuf head = {0};
   ga_hash hash = ga__hash(body->text, body->length, (ga_hash){0, 0});
   ga__strbuf_add(&head, GA_PLAN_MARK);
-  ga__put_int(&head, ga__plan_places(p) > 1 ? GA_PLAN_FORMAT : GA_PLAN_FORMAT_OF_ONE);
+  ga__put_int(&head, ga__plan_format(p));
   ga__put_int(&head, body->length);
   ga__put_int(&head, hash.a);
   ga__put_int(&head, hash.b);

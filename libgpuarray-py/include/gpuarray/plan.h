@@ -299,6 +299,9 @@ typedef struct _gpuplan_loop {
 /* Adds a loop, whose body GpuPlan_body then gives; everything in `step` is copied.
  * Iterations are unrolled when the loop is recorded, so each number of them is a
  * signature of its own; with `u` the condition is looked at once every 16 iterations.
+ * A loop whose body reads or has several contexts is not recorded: each run calls the
+ * body, which is bound on its own, once an iteration, and looks at the condition after
+ * each that waits, else once every 16. `s` arrays may then be on any context.
  * Results in rows have one shape in all iterations; with none, the shape that an
  * iteration on zeros has. GA_VALUE_ERROR for letters and results that make no loop. */
 int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step);
@@ -307,9 +310,11 @@ int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step);
  * the plan from a file and lack the function: its inputs and integer inputs are those
  * of the step, in order, its outputs the results. A loop's body is one iteration: rows
  * have one axis less, and one integer input more than the loop has is its number. A
- * body may not read (GpuPlan_read), and a function's writes only into inputs that the
- * step takes over, a loop's into the carried ones, of which it gets copies. `p` takes
- * `body`, also on failure: GA_VALUE_ERROR if it does not fit the step. */
+ * body is on the step's context and gives its results there. A function's may not read
+ * (GpuPlan_read) nor have other contexts, and writes only into inputs that the step
+ * takes over; a loop's may read and have contexts of `p`, and writes only into the
+ * carried inputs, of which it gets copies. `p` takes `body`, also on failure:
+ * GA_VALUE_ERROR if it does not fit the step. */
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body);
 /* Permits signatures that are not bound yet to use bodies, as is the default. With 0 a
  * run that would use one fails with GA_UNSUPPORTED_ERROR, so that a program which has
