@@ -10,7 +10,6 @@ from gpuarray.compiler.rewrites import nnet
 from gpuarray.compiler.rewrites.arithmetic import (
     algebra,
     canonical,
-    hyperbolic,
     identities,
     stability,
 )
@@ -22,7 +21,7 @@ from gpuarray.compiler.rewrites.arrays import (
     subtensor,
 )
 from gpuarray.compiler.rewrites.control import branches, debugging, gradient_markers
-from gpuarray.compiler.rewrites.convolutions import join_convolutions
+from gpuarray.compiler.rewrites.convolutions import join_convolutions, join_gradients
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion.fusion import fuse_elementwise
 from gpuarray.compiler.rewrites.fusion.rereading import read_instead_of_storing
@@ -94,7 +93,6 @@ RULE_MODULES = (
     gradient_markers,
     nnet,
     shapes,
-    hyperbolic,
     stability,
 )
 """The modules of rules: if two rules apply, the one from the earlier module fires.
@@ -114,6 +112,7 @@ PASSES: tuple[GraphPass, ...] = (
     reverse_after_the_loop,
     accumulate_after_the_loop,
     merge_loops,
+    join_gradients,
     add_factors_of_states,
     nnet.drop_unread_gradients,
     move_axes_before_computing,

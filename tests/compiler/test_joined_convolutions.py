@@ -8,20 +8,29 @@ from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.nnet.conv import AbstractConv
-from gpuarray.compiler.rewrites.convolutions import MOST_WEIGHTS, join_convolutions
+from gpuarray.compiler.ops.nnet.conv import (
+    AbstractConv,
+    AbstractConv_gradInputs,
+    AbstractConv_gradWeights,
+)
+from gpuarray.compiler.rewrites.convolutions import (
+    MOST_WEIGHTS,
+    join_convolutions,
+    join_gradients,
+)
 from gpuarray.compiler.rewrites.engine.engine import Log
 from gpuarray.compiler.tensor.nnet import conv2d, relu
 from gpuarray.compiler.tensor.signal.pool import pool_2d
 from judge import assert_same
 
-APART = Mode().excluding("join_convolutions")
+APART = Mode().excluding("join_convolutions", "join_gradients")
 x, other = T.ftensor4("x"), T.ftensor4("other")
 w, v, u = T.ftensor4("w"), T.ftensor4("v"), T.ftensor4("u")
 b, c = T.fvector("b"), T.fvector("c")
 mask = T.tensor("float32", (False, True, False, False), "mask")
 there, elsewhere = T.ftensor4("there"), T.ftensor4("elsewhere")
 there.tag.context_name, elsewhere.tag.context_name = "null", "opencl0:0"
+GRADIENT_KINDS = AbstractConv_gradInputs, AbstractConv_gradWeights
 INPUTS = [x, other, w, v, u, b, c, mask, there, elsewhere]
 
 
@@ -154,6 +163,7 @@ class Overwrite(Op):
 
 
 y = conv(x, w, 4)
+z = conv(x, v, 5)
 APARTS = {
     "another stride": [y.sum() + conv(x, v, 4, subsample=(1, 2)).sum()],
     "another dilation": [y.sum() + conv(x, v, 4, filter_dilation=(1, 2)).sum()],
@@ -205,7 +215,93 @@ def test_convolutions_stay_apart(name):
     assert before == counts_of(outputs)[0] == 2
 
 
-z = conv(x, v, 5)
+def gradients(*results, by=(x, w, v)):
+    """What reads the gradients of a cost by the image and the filters, each alone."""
+    cost = sum(flipped(T.exp(result)) for result in results)
+    return [T.sqr(each).sum() for each in T.grad(cost, list(by))]
+
+
+GRADIENTS = {
+    "of two": (gradients(conv(x, w, 4), conv(x, v, 5)), 1, 1),
+    "of three": (
+        gradients(conv(x, w, 4), conv(x, v, 5), conv(x, u, 6), by=(x, w, v, u)),
+        1,
+        1,
+    ),
+    "with a padding": (
+        gradients(conv(x, w, 4, border_mode=1), conv(x, v, 5, border_mode=1)),
+        1,
+        1,
+    ),
+    "beside another reader": (
+        gradients(conv(x, w, 4), conv(x, v, 5), x[:, :, 2:]),
+        1,
+        1,
+    ),
+    "of two strides": (
+        gradients(conv(x, w, 4), conv(x, v, 5, subsample=(1, 2))),
+        2,
+        2,
+    ),
+    "of two images": (
+        gradients(conv(x, w, 4), conv(other, v, 5), by=(x, other, w, v)),
+        2,
+        2,
+    ),
+    "of filters of unknown lengths": (gradients(conv2d(x, w), conv2d(x, v)), 2, 2),
+    "of many weights": (
+        gradients(conv(x, w, 4), conv(x, v, MOST_WEIGHTS // 18 + 1)),
+        2,
+        2,
+    ),
+    "that the function returns": (T.grad(flipped(y) + flipped(z), [w, v]), 0, 2),
+    "of which one needs the other": (
+        gradients(conv(x, w, 4), conv(conv(x, w, 4)[:, :3], v, 5)),
+        2,
+        2,
+    ),
+}
+"""Outputs, and their gradients by the image and by filters once they are joined."""
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_one_image_are_joined(name):
+    outputs, by_image, by_filters = GRADIENTS[name]
+    graph = FunctionGraph(INPUTS, outputs)
+    before = [count(graph, kind) for kind in GRADIENT_KINDS]
+    changed = join_gradients.run(graph, Log())
+    graph.check()
+    found = [count(graph, kind) for kind in GRADIENT_KINDS]
+    assert found == [by_image, by_filters]
+    assert changed == (found != before)
+
+
+def test_joined_gradients_are_those_of_each(first_context):
+    weights = [shared(normal((n, 3, 2, 3), n)) for n in (4, 5)]
+    below = T.tanh(x)
+    first, second = (
+        conv(below, each, n) for each, n in zip(weights, (4, 5), strict=True)
+    )
+    cost = T.sqr(first).sum() + T.exp(second).mean()
+    by_image, *by_filters = T.grad(cost, [x, *weights])
+    updates = [(each, each - by) for each, by in zip(weights, by_filters, strict=True)]
+    start = [each.get_value() for each in weights]
+    found = []
+    for mode in (None, APART):
+        with config.use(device=str(first_context.name)):
+            f = function([x], by_image, updates=updates, mode=mode)
+        for each, value in zip(weights, start, strict=True):
+            each.set_value(value)
+        image = np.asarray(f(normal((2, 3, 5, 6), 0)))
+        found.append([image, *(np.asarray(each.get_value()) for each in weights)])
+        lines = str(f.plan)
+        wanted = 1 if mode is None else 2
+        assert lines.count(" conv_grad_filters(") == wanted
+        assert lines.count(" conv_grad_image(") == wanted
+    for one, other_one in zip(*found, strict=True):
+        assert_same(one, other_one, 1e-5)
+
+
 bias, more = (each.dimshuffle("x", 0, "x", "x") for each in (b, c))
 READERS = {
     "a bias each": ([y + bias, z + more], 1),
