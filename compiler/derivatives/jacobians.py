@@ -47,7 +47,12 @@ def jacobian(
     >>> print(jacobian(x ** 2, x).type)
     TensorType(float64, matrix)
     """
-    (output,) = listed(expression, "jacobian: expression")
+    expressions = listed(expression, "jacobian: expression")
+    if len(expressions) != 1:
+        raise GraphTypeError(
+            f"jacobian: given {len(expressions)} expressions, expected one"
+        )
+    (output,) = expressions
     variables = listed(wrt, "jacobian: wrt")
     if not carries(output):
         raise GraphTypeError(

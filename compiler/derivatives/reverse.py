@@ -110,7 +110,7 @@ def grad(
     form = choice("grad: return_disconnected", return_disconnected, ReturnDisconnected)
     nulls = choice("grad: null_gradients", null_gradients, Literal["raise", "return"])
     variables = listed(wrt, "grad: wrt")
-    seeds = _seeds(cost, known_grads or {})
+    seeds = _seeds(cost, gradients_known(known_grads or {}, "grad: known_grads"))
     constants = listed(consider_constant or (), "grad: constants")
     gradient_of = flow(seeds, variables, constants)
     results: list[Any] = []
@@ -157,6 +157,16 @@ def listed(argument: Any, what: str) -> list[Variable]:
                 "variables"
             )
     return variables
+
+
+def gradients_known(given: Any, what: str) -> Mapping[Variable, Any]:
+    """Return a mapping of variables to gradients. Raises TypeError for others."""
+    if not isinstance(given, Mapping):
+        raise GraphTypeError(
+            f"{what} is {given!r}, a {type(given).__name__}; expected a mapping of "
+            "variables to their gradients"
+        )
+    return given
 
 
 def shaped_as(given: Any, results: list[Any]) -> Any:
@@ -243,7 +253,8 @@ def subgraph_grad(
     if start is None and cost is None:
         raise GraphValueError("subgraph_grad: give start, or cost, or both")
     variables = [*listed(wrt, "subgraph_grad: wrt"), *listed(end, "subgraph_grad: end")]
-    from_start = _part(None, variables, end, start) if start else None
+    known = gradients_known(start or {}, "subgraph_grad: start")
+    from_start = _part(None, variables, end, known) if known else None
     from_cost = _part(cost, variables, end, None) if cost is not None else None
     parts = [part for part in (from_start, from_cost) if part is not None]
     sums = [sum(terms[1:], start=terms[0]) for terms in zip(*parts, strict=True)]

@@ -28,25 +28,31 @@ Replacements = dict[Variable, Variable]
 def variable_pairs(pairs: Pairs | None, what: str) -> list[tuple[Variable, Any]]:
     """Return pairs of variable and expression, from a mapping or a list of pairs.
 
-    Raises TypeError for what is no pair, ValueError for a variable given twice.
+    ``what`` names the function and its argument. Raises TypeError for what is no pair,
+    ValueError for a variable given twice.
     """
+    if pairs is not None and not isinstance(pairs, Iterable):
+        raise GraphTypeError(
+            f"{what} is {pairs!r}, a {type(pairs).__name__}; expected a mapping of "
+            "variables to expressions, or a list of pairs"
+        )
     listed = list(pairs.items() if isinstance(pairs, Mapping) else pairs or ())
     variables: set[Variable] = set()
     for pair in listed:
         if not (isinstance(pair, list | tuple) and len(pair) == 2):
             raise GraphTypeError(
-                f"function: {what} holds {pair!r}; expected pairs of a variable and "
+                f"{what} holds {pair!r}; expected pairs of a variable and "
                 "its expression"
             )
         variable = pair[0]
         if not isinstance(variable, Variable):
             raise GraphTypeError(
-                f"function: {what} has an expression for {variable!r}, a "
+                f"{what} has an expression for {variable!r}, a "
                 f"{type(variable).__name__}; expected a variable"
             )
         if variable in variables:
             raise GraphValueError(
-                f"function: {what} names {variable} twice; give one expression for it"
+                f"{what} names {variable} twice; give one expression for it"
             )
         variables.add(variable)
     return [(variable, expression) for variable, expression in listed]
@@ -100,20 +106,29 @@ def is_same_kind(kind: ArrayType, place: ArrayType) -> bool:
     return fits_either(kind, place) and kind.broadcastable == place.broadcastable
 
 
-def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
-    """Return the replacement of a variable; if ``strict``, of the same type."""
+def replacement(
+    variable: Variable,
+    value: Any,
+    strict: bool,
+    caller: str = "function",
+    option: str = "rebuild_strict",
+) -> Variable:
+    """Return the replacement of a variable; if ``strict``, of the same type.
+
+    Errors name the caller, and its option that makes it ``strict``.
+    """
     try:
         expression = value_for(variable, value)
     except CompilerError as error:
         raise type(error)(
-            f"function: {variable} of {variable.type} is given: {error}"
+            f"{caller}: {variable} of {variable.type} is given: {error}"
         ) from error
     if strict and not fits_either(expression.type, variable.type):
         raise GraphTypeError(
             made_at(
-                f"function: {variable} of {variable.type} is given {expression} of "
+                f"{caller}: {variable} of {variable.type} is given {expression} of "
                 f"{expression.type}, which does not fit; convert it, or pass "
-                "rebuild_strict=False to infer the types anew",
+                f"{option}=False to infer the types anew",
                 getattr(expression.tag, "trace", None),
             )
         )
@@ -126,7 +141,8 @@ def replacements(pairs: Pairs | None, strict: bool = True) -> Replacements:
     In its own expression a variable stays: ``{a: a + 10}``. Raises ValueError for a
     cycle of givens.
     """
-    direct = {v: replacement(v, e, strict) for v, e in variable_pairs(pairs, "givens")}
+    given = variable_pairs(pairs, "function: givens")
+    direct = {v: replacement(v, e, strict) for v, e in given}
     final: Replacements = {}
     for variable in direct:
         _resolve(variable, direct, final)
@@ -190,12 +206,14 @@ def clone(
     if output is None:
         return None
     single = isinstance(output, Variable)
-    outputs = [output] if single else list(output)
+    is_one = single or not isinstance(output, Iterable)
+    outputs = [output] if is_one else list(output)
     for expression in outputs:
         if not isinstance(expression, Variable):
             raise GraphTypeError(f"clone: given {expression!r}, expected variables")
     substitutes = {
-        v: replacement(v, e, strict) for v, e in variable_pairs(replace, "replace")
+        v: replacement(v, e, strict, "clone", "strict")
+        for v, e in variable_pairs(replace, "clone: replace")
     }
     changed = replaced(outputs, substitutes)
     memo: Replacements = {}

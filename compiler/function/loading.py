@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from gpuarray._files.native_functions import Native, names_in, read_function
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.contexts import get_context
-from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.executor import NativePlan, contexts_of
 from gpuarray.compiler.function.former_names import Unpickler
 from gpuarray.compiler.function.pickled import untrusted
@@ -201,6 +202,10 @@ def load(
     >>> print(sums([1, 2, 3.5]), sums["total"])
     3 6.5
     """
+    if not isinstance(path, str | PathLike):
+        raise GraphTypeError(
+            f"load: path is {path!r}, a {type(path).__name__}; expected a path"
+        )
     with Path(path).open("rb") as file:
         is_pickled = file.read(len(PICKLED)) == PICKLED
         if is_pickled:

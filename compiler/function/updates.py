@@ -109,7 +109,7 @@ def update_pairs(updates: Pairs | None) -> list[tuple[SharedVariable, Variable]]
     variable that is updated twice.
     """
     pairs = []
-    for variable, value in variable_pairs(updates, "updates"):
+    for variable, value in variable_pairs(updates, "function: updates"):
         if not isinstance(variable, SharedVariable):
             raise GraphTypeError(
                 f"function: {variable} is updated but is no shared variable; make it "

@@ -44,6 +44,7 @@ from gpuarray.dtypes import (
     dtype_to_typecode,
 )
 from gpuarray.errors import (
+    BadType,
     GpuArrayException,
     Unsupported,
     UnsupportedException,
@@ -134,7 +135,10 @@ def register_dtype(dtype: npt.DTypeLike, cname: str | bytes) -> None:
     >>> gpuarray.dtypes.NAME_TO_DTYPE["weight_t"]
     dtype('float32')
     """
-    described = np.dtype(dtype)
+    try:
+        described = np.dtype(dtype)
+    except (TypeError, ValueError):
+        described = as_dtype(dtype, "register_dtype")
     if described.kind == "V" and described.fields is not None:
         raise Unsupported(
             f"register_dtype: arrays of {described} are not offered; use one array for "
@@ -142,6 +146,8 @@ def register_dtype(dtype: npt.DTypeLike, cname: str | bytes) -> None:
             f"{described.itemsize} bytes, host.view('uint8')"
         )
     name = cname.decode() if isinstance(cname, bytes) else cname
+    if not isinstance(name, str):
+        raise BadType(f"register_dtype: cname is {cname!r:.60}, expected a text")
     dtypes.register_dtype(as_dtype(described, "register_dtype"), [name])
 
 

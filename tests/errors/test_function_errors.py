@@ -10,9 +10,15 @@ from gpuarray.compiler import (
     clone,
     config,
     function,
+    grad,
+    jacobian,
+    load,
     shared,
+    subgraph_grad,
 )
 from gpuarray.compiler.graph.core import Constant
+from gpuarray.compiler.tensor.nlinalg import pinv
+from gpuarray.compiler.tensor.nnet.bn import batch_normalization_train
 
 x, y, m = T.dvector("x"), T.dvector("y"), T.dmatrix("m")
 state = T.dscalar("state")
@@ -82,7 +88,25 @@ MISTAKES = [
     ),
     (lambda: function([x], x, mode="FAST"), ValueError, "mode='FAST' is not known"),
     (lambda: clone([3]), TypeError, "clone: given 3, expected variables"),
-    (lambda: clone(x, replace={x: m}), TypeError, "does not fit"),
+    (lambda: clone(3), TypeError, "clone: given 3, expected variables"),
+    (lambda: clone(x, 3), TypeError, "clone: replace is 3, a int; expected a mapping"),
+    (lambda: clone(x, [x]), TypeError, "clone: replace holds x; expected pairs"),
+    (lambda: clone(x, {x: "a"}), TypeError, "clone: x of .* is given: "),
+    (lambda: clone(x, replace={x: m}), TypeError, "pass strict=False"),
+    (lambda: load(3.5), TypeError, "load: path is 3.5, a float; expected a path"),
+    (lambda: jacobian((), x), TypeError, "jacobian: given 0 expressions, expected one"),
+    (lambda: grad(x.sum(), x, known_grads=3), TypeError, "known_grads is 3, a int"),
+    (
+        lambda: subgraph_grad([x], [x], start="x"),
+        TypeError,
+        "subgraph_grad: start is 'x', a str; expected a mapping",
+    ),
+    (
+        lambda: batch_normalization_train(m, x, x, epsilon="x"),
+        TypeError,
+        "batch_normalization_train: epsilon is 'x', a str; expected a real number",
+    ),
+    (lambda: pinv(m, rcond="x"), TypeError, "pinv: rcond is 'x', a str; expected"),
     (lambda: shared(np.ones(3), broadcastable=(True, False)), ValueError, "of 1 axes"),
     (lambda: shared(np.ones(3), strict=True).set_value([1]), TypeError, "is strict"),
     (lambda: row.set_value(np.ones((2, 3))), TypeError, "has length 2 on axis 0"),

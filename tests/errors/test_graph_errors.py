@@ -36,6 +36,8 @@ MISTAKES = [
     (lambda: m.dimshuffle(0), ValueError, "leaves out axis 1"),
     (lambda: m.dimshuffle(0, "y"), ValueError, "'y'"),
     (lambda: m.transpose(0), ValueError, "do not name all 2 axes"),
+    (lambda: T.transpose(m, 1.5), TypeError, "transpose: axis is 1.5, a float"),
+    (lambda: T.transpose(m, [0, "b"]), TypeError, "transpose: axis is 'b', a str"),
     (lambda: m.swapaxes(0, 2), ValueError, "swapaxes: axis 2"),
     (lambda: m.reshape((-1, -1)), ValueError, "at most one is -1"),
     (lambda: T.flatten(m, 1.5), TypeError, "flatten: ndim is 1.5, a float"),

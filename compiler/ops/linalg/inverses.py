@@ -31,7 +31,11 @@ from gpuarray.compiler.ops.linalg.solving import (
     with_diagonal,
 )
 from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, reshape, shape_i
-from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_axis
+from gpuarray.compiler.ops.variables.basic import (
+    as_tensor_variable,
+    known_real,
+    normalise_axis,
+)
 
 
 class MatrixPinv(Op):
@@ -47,7 +51,7 @@ class MatrixPinv(Op):
     is_holomorphic = False
 
     def __init__(self, rcond: float | None = None) -> None:
-        self.rcond = None if rcond is None else float(rcond)
+        self.rcond = None if rcond is None else known_real("pinv", "rcond", rcond)
 
     def make_node(self, x: Any) -> Apply:
         """A node over the matrices."""
@@ -100,7 +104,7 @@ class Lstsq(Op):
     is_holomorphic = False
 
     def __init__(self, rcond: float | None = None) -> None:
-        self.rcond = None if rcond is None else float(rcond)
+        self.rcond = None if rcond is None else known_real("pinv", "rcond", rcond)
 
     def make_node(self, x: Any, y: Any, rcond: Any = None) -> Apply:
         """A node over both sides; ``rcond``, a number, may be an argument, too."""

@@ -21,7 +21,11 @@ from gpuarray.compiler.ops.control.gradient_markers import disconnected_grad
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle
-from gpuarray.compiler.ops.variables.basic import as_tensor_variable, known_integer
+from gpuarray.compiler.ops.variables.basic import (
+    as_tensor_variable,
+    known_integer,
+    known_real,
+)
 from gpuarray.dtypes import work_dtype
 
 
@@ -319,8 +323,9 @@ def _epsilon_of(name: str, epsilon: Any, x: Variable) -> Variable:
                 f"{name}: given epsilon {epsilon} of {epsilon.type}, expected a number"
             )
         return epsilon
-    if not float(epsilon) > 0:
+    number = known_real(name, "epsilon", epsilon)
+    if not number > 0:
         raise GraphValueError(
             f"{name}: given epsilon {epsilon}, expected a number above 0"
         )
-    return core.constant(float(epsilon), work_of(x))
+    return core.constant(number, work_of(x))

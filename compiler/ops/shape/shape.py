@@ -20,6 +20,7 @@ from gpuarray.compiler.graph.types import Pattern, TensorType
 from gpuarray.compiler.ops.variables.basic import (
     MakeVector as MakeVector,
     as_tensor_variable,
+    axis_list,
     is_constant,
     known_integer,
     normalise_axis,
@@ -169,7 +170,8 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     """``x`` with its axes reversed, or in the order of ``axes``."""
     variable = core.as_variable(x, "transpose")
     ndim = variable.type.ndim
-    order = tuple(range(ndim))[::-1] if axes is None else tuple(axes)
+    given = range(ndim)[::-1] if axes is None else axis_list(axes)
+    order = tuple(normalise_axis("transpose", axis, ndim) for axis in given)
     if len(order) != ndim:
         raise GraphValueError(f"transpose: axes {order} do not name all {ndim} axes")
     turned = dimshuffle(variable, *order)

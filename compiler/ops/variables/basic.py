@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -129,6 +130,18 @@ def known_integer(name: str, what: str, value: Any) -> int:
             f"{name}: {what} is {value!r}, a {type(value).__name__}; expected an "
             "integer"
         ) from None
+
+
+def known_real(name: str, what: str, value: Any) -> float:
+    """``value``, a number or a constant, as a float; errors name the operation."""
+    if isinstance(value, Constant) and value.type.ndim == 0:
+        value = value.data.item()
+    if not isinstance(value, str | bytes | Variable):
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise GraphTypeError(
+        f"{name}: {what} is {value!r}, a {type(value).__name__}; expected a real number"
+    )
 
 
 def normalise_axis(name: str, axis: Any, ndim: int) -> int:

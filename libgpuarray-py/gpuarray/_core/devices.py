@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gpuarray._core.arguments import as_integer
 from gpuarray._native import check, encoded, ffi, lib, prepare
-from gpuarray.errors import GpuArrayError
+from gpuarray.errors import BadValue, GpuArrayError
 
 KINDS = "cuda", "opencl"
 
@@ -53,7 +54,10 @@ def count_devices(kind: str, platform: int) -> int:
     prepare()
     count = ffi.new("unsigned int *")
     name = encoded(kind, "count_devices")
-    status = lib.gpu_get_device_count(name, platform, count)
+    number = as_integer(platform, "platform", "count_devices")
+    if number not in range(2**32):
+        raise BadValue(f"count_devices: there is no platform {number}")
+    status = lib.gpu_get_device_count(name, number, count)
     check(status, "count_devices")
     return int(count[0])
 

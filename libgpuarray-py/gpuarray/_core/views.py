@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from gpuarray._core.arguments import (
     Order,
+    as_integer,
+    as_list,
     as_shape,
     axis_number,
     spread,
@@ -194,12 +196,22 @@ class ArrayViews(ArrayTransfers):
         [[1 2]
          [4 5]]
         """
+        lengths = as_shape(shape, "strided")
+        steps = [
+            as_integer(stride, "a stride", "strided")
+            for stride in as_list(strides, "strides", "strided")
+        ]
+        if len(steps) != len(lengths):
+            raise BadValue(
+                f"strided: {len(steps)} strides for shape {lengths}; expected one for "
+                "each axis"
+            )
         struct = ffi.new(ARRAY)
         check(lib.GpuArray_view(struct, self._struct))
-        struct.nd = len(shape)
-        struct.dimensions[0 : len(shape)] = list(shape)
-        struct.strides[0 : len(shape)] = list(strides)
-        struct.offset += offset
+        struct.nd = len(lengths)
+        struct.dimensions[0 : len(lengths)] = list(lengths)
+        struct.strides[0 : len(lengths)] = steps
+        struct.offset += as_integer(offset, "offset", "strided")
         lib.GpuArray_fix_flags(struct)
         return self._like(struct)
 

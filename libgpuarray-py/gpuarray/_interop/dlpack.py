@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar
 
+from gpuarray._core.arguments import as_flag, as_integer, as_list
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
@@ -79,7 +80,9 @@ def export(
     BadExchange, which is a BufferError, for an array that cannot be exported.
     """
     own, here = device_of(array.context), export_device(array)
-    there = here if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+    there = here if dl_device is None else _pair(dl_device, "dl_device")
+    if copy is not None:
+        copy = as_flag(copy, "copy", "__dlpack__")
     if there not in (own, here, _HOST):
         raise BadExchange(
             f"__dlpack__: the array is on {array.context.name}, {own} for DLPack, and "
@@ -97,7 +100,7 @@ def export(
         array = array.transfer("null")
     elif copied:
         array = _copy(array)
-    versioned = max_version is not None and max_version[0] >= 1
+    versioned = max_version is not None and _pair(max_version, "max_version")[0] >= 1
     try:
         tensor, name = _lent(array, order, versioned)
     except (BadValue, Unsupported) as error:
@@ -105,6 +108,17 @@ def export(
     if (copied or moved) and versioned:
         tensor.flags |= _IS_COPIED
     return capsule(tensor, name)
+
+
+def _pair(values: Any, name: str) -> tuple[int, int]:
+    """Return an argument that is a pair of integers. Raises BadType for others."""
+    listed = as_list(values, name, "__dlpack__")
+    if len(listed) != 2:
+        raise BadType(
+            f"__dlpack__: {name} is {values!r:.60}, expected a pair of integers"
+        )
+    first, second = (as_integer(value, name, "__dlpack__") for value in listed)
+    return first, second
 
 
 def _falls(array: BaseArray) -> bool:
@@ -140,13 +154,14 @@ def _consumer_stream(device: Device, stream: int | None) -> int | None:
         return None
     if stream is None:
         return _LEGACY_STREAM if device[0] == CUDA else 0
+    stream = as_integer(stream, "stream", "__dlpack__")
     if device[0] == CUDA and (stream == 0 or stream < _NO_ORDER):
         raise BadValue(
             f"__dlpack__: stream {stream} is not a CUDA stream; expected a stream's "
             "handle, 1 (the legacy default stream), 2 (the thread's default stream) or "
             "-1 (no order); 0 would mean either of the defaults"
         )
-    return int(stream)
+    return stream
 
 
 def _lent(array: BaseArray, stream: int | None, versioned: bool) -> tuple[Any, bytes]:
@@ -183,6 +198,8 @@ def take(
     It is on the context of its device; on another one, or from the host, it is a copy.
     """
     device = _producer_device(other)
+    if copy is not None:
+        copy = as_flag(copy, "copy", "from_dlpack")
     target = None if context is None else find_context(context)
     if target is None and device[0] == CPU:
         target = find_context(None)

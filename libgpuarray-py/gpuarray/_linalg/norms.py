@@ -258,6 +258,9 @@ def pinv(
     """
     if rcond is not None and rtol is not None:
         raise BadValue("pinv: give one of rcond and rtol")
+    for name, value in (("rcond", rcond), ("rtol", rtol)):
+        if value is not None and not hasattr(value, "ndim"):
+            as_real(value, name, "pinv")
     a = as_matrices("pinv", a)
     tolerance = rtol if rtol is not None else rcond
     if a.shape[-1] == 0 or a.shape[-2] == 0:

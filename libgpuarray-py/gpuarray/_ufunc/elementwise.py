@@ -310,6 +310,11 @@ class PairUfunc(Ufunc):
     def _apply(
         self, operands: tuple[Any, ...], out: Any = None, **options: Any
     ) -> tuple[Any, Any]:
+        if out is not None and not isinstance(out, tuple | list):
+            raise BadType(
+                f"{self.__name__}: out is {type(out).__name__}, expected a tuple of 2 "
+                "gpuarray arrays"
+            )
         listed = (*operands[self.nin :], *(out or ()))
         outs = _outputs(self.__name__, listed, 2) if listed else (None, None)
         operands = operands[: self.nin]
@@ -358,6 +363,11 @@ def _of_numbers(row: Scalar, operands: Sequence[Any], dtype: Any) -> Any:
 def _outputs(name: str, out: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     if len(out) != count:
         raise BadType(f"{name}: {len(out)} outputs, expected a tuple of {count}")
+    for array in out:
+        if array is not None and not isinstance(array, BaseArray):
+            raise BadType(
+                f"{name}: out has {type(array).__name__}, expected gpuarray arrays"
+            )
     return out
 
 
