@@ -235,16 +235,9 @@ static int no_rows(GpuSparse *out, const GpuSparse *a) {
 
 /* CSR by counting, on processors. */
 static int fill_buckets(GpuSparse *out, const GpuSparse *a) {
-  GpuSparse listed = *a, result;
-  if (a->format == GA_SPARSE_CSC) {
-    const GpuSparse turned = ga__sparse_turned(a);
-    GA_TRY(expand(&listed, &turned));
-    turn(&listed);
-  }
+  GpuSparse result;
   int status = like(&result, a, GA_SPARSE_CSR);
-  GA_THEN(status, ga__sparse_buckets(&result, &listed));
-  if (a->format == GA_SPARSE_CSC)
-    GpuSparse_clear(&listed);
+  GA_THEN(status, ga__sparse_buckets(&result, a));
   return ga__sparse_return(out, &result, status);
 }
 

@@ -60,53 +60,89 @@ int ga__sparse_scatter(const ga_sparse_product *p) {
 
 /* ---- sorts by rows ---- */
 
-static int queue_buckets(const GpuArray *counts, const GpuSparse *out,
-                         const GpuSparse *a, size_t shares) {
+/* Ranges of keys: few, for places apart by a power of 2 share cache lines; at most as
+ * many as kernels/cpu/buckets_cpu.cl.h has counts. */
+enum { LEAST_RANGES = 16, MOST_RANGES = 256 };
+
+/* A sort by rows: keys and values of the first pass, and counts. */
+typedef struct buckets {
+  size_t shares, ranges;
+  unsigned int shift; /* of a row to its range */
+  GpuArray counts, keys, indices, values;
+} buckets;
+
+static void clear_buckets(buckets *b) {
+  GpuArray *all[] = {&b->counts, &b->keys, &b->indices, &b->values};
+  for (int i = 0; i < 4; i++)
+    GpuArray_clear(all[i]);
+}
+
+static int open_buckets(buckets *b, const GpuSparse *a) {
   gpucontext *ctx = ga__sparse_context(a);
+  const int index = a->indices.typecode;
+  const size_t *n = a->values.dimensions;
+  b->shares = ctx->info.processors;
+  const size_t most =
+      ga__smaller(ga__larger(ga__power_above(b->shares), LEAST_RANGES), MOST_RANGES);
+  while ((a->rows - 1) >> b->shift >= most)
+    b->shift++;
+  b->ranges = ((a->rows - 1) >> b->shift) + 1;
+  const size_t counts = b->ranges * b->shares + 1;
+  GA_TRY(GpuArray_zeros(&b->counts, ctx, index, 1, &counts, GA_C_ORDER));
+  GA_TRY(GpuArray_empty(&b->keys, ctx, index, 1, n, GA_C_ORDER));
+  GA_TRY(GpuArray_empty(&b->indices, ctx, index, 1, n, GA_C_ORDER));
+  return GpuArray_empty(&b->values, ctx, a->values.typecode, 1, n, GA_C_ORDER);
+}
+
+enum { COUNT_RANGES, TO_RANGES, WITHIN_RANGES, LINES_TO_RANGES };
+
+/* A pass over COO, or CSC, whose columns are the lines; the last fills `out`. */
+static int queue_buckets(const buckets *b, const GpuSparse *out, const GpuSparse *a,
+                         int pass) {
+  const bool is_last = pass == WITHIN_RANGES, is_listed = a->format == GA_SPARSE_COO;
+  const GpuArray *keys = is_listed ? &a->indptr : &a->indices;
+  const GpuArray *indices = is_listed ? &a->indices : &a->indptr;
   const ga_sparse_spec spec = {
       .kind = GA_SPARSE_BUCKETS,
-      .typecode = (unsigned char)(out ? gpuarray_get_elsize(a->values.typecode) : 1),
+      .typecode = (unsigned char)(pass ? gpuarray_get_elsize(a->values.typecode) : 1),
       .index = (unsigned char)a->indices.typecode,
-      .form = out != NULL};
+      .form = (unsigned char)pass};
   ga_args args = {0};
-  ga__sparse_add(&args, counts, false);
-  ga__sparse_add(&args, out ? &out->values : counts, false);
-  ga__sparse_add(&args, out ? &out->indices : counts, false);
-  ga__sparse_add(&args, &a->indptr, true);
-  ga__sparse_add(&args, &a->values, true);
-  ga__sparse_add(&args, &a->indices, true);
+  ga__sparse_add(&args, &b->counts, false);
+  ga__sparse_add(&args, is_last ? &out->indptr : &b->keys, false);
+  ga__sparse_add(&args, is_last ? &out->values : &b->values, false);
+  ga__sparse_add(&args, is_last ? &out->indices : &b->indices, false);
+  ga__sparse_add(&args, is_last ? &b->keys : keys, true);
+  ga__sparse_add(&args, is_last ? &b->values : &a->values, true);
+  ga__sparse_add(&args, is_last ? &b->indices : indices, true);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, ga__sparse_count(a));
-  ga__args_u64(&args, shares);
-  return ga__sparse_launch_shares(ctx, &spec, &args, shares);
+  ga__args_u64(&args, b->ranges);
+  ga__args_u64(&args, b->shares);
+  ga__args_u64(&args, a->columns);
+  ga__args_u32(&args, b->shift);
+  return ga__sparse_launch_shares(ga__sparse_context(a), &spec, &args,
+                                  is_last ? b->ranges : b->shares);
 }
 
 bool ga__sparse_has_buckets(const GpuSparse *a) {
-  const gpucontext *ctx = ga__sparse_context(a);
-  return ctx->info.is_cpu &&
-         a->rows < 4 * ga__sparse_count(a) / (ctx->info.processors + 1);
-}
-
-/* Every `shares`-th of the scanned counts is where a row begins. */
-static int take_pointers(GpuArray *out, const GpuArray *counts, size_t rows,
-                         size_t shares) {
-  GpuArray some = *counts; /* borrowed */
-  some.dimensions[0] = rows + 1;
-  some.strides[0] *= (ssize_t)shares;
-  GpuArray_fix_flags(&some);
-  return GpuArray_copy(out, &some, GA_C_ORDER);
+  return ga__sparse_context(a)->info.is_cpu && a->rows > 0 &&
+         a->rows / 4 < ga__sparse_count(a);
 }
 
 int ga__sparse_buckets(GpuSparse *out, const GpuSparse *a) {
-  gpucontext *ctx = ga__sparse_context(a);
-  const size_t shares = ctx->info.processors, length = a->rows * shares + 1;
-  GpuArray counts = {0};
-  GA_TRY(GpuArray_zeros(&counts, ctx, a->indices.typecode, 1, &length, GA_C_ORDER));
-  int status = queue_buckets(&counts, NULL, a, shares);
-  GA_THEN(status, ga__sparse_scan(&counts));
-  GA_THEN(status, take_pointers(&out->indptr, &counts, a->rows, shares));
-  GA_THEN(status, queue_buckets(&counts, out, a, shares));
-  GpuArray_clear(&counts);
+  const size_t pointers = a->rows + 1;
+  buckets b = {0};
+  int status = open_buckets(&b, a);
+  GA_THEN(status, GpuArray_empty(&out->indptr, ga__sparse_context(a),
+                                 a->indices.typecode, 1, &pointers, GA_C_ORDER));
+  GA_THEN(status, queue_buckets(&b, NULL, a, COUNT_RANGES));
+  GA_THEN(status, ga__sparse_scan(&b.counts));
+  GA_THEN(status,
+          queue_buckets(&b, NULL, a,
+                        a->format == GA_SPARSE_COO ? TO_RANGES : LINES_TO_RANGES));
+  GA_THEN(status, queue_buckets(&b, out, a, WITHIN_RANGES));
+  clear_buckets(&b);
   return status;
 }
 

@@ -142,8 +142,8 @@ int ga__sparse_multiply_rows(GpuSparse *out, const GpuSparse *a, const GpuSparse
 /* On processors the sort of the indices within each row of CSR. */
 bool ga__sparse_sorts_rows(const GpuSparse *a);
 int ga__sparse_sort_rows(GpuSparse *out, const GpuSparse *a);
-/* On processors the sort of COO by rows, by counting, where counters are few: fills the
- * arrays of *out, of which indptr is made. */
+/* On processors the sort of COO or CSC by rows, by counting, where values are many:
+ * fills the arrays of *out, of which indptr is made. */
 bool ga__sparse_has_buckets(const GpuSparse *a);
 int ga__sparse_buckets(GpuSparse *out, const GpuSparse *a);
 
