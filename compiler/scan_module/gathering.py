@@ -16,6 +16,7 @@ from gpuarray.compiler.ops.index.indexing import index, set_subtensor
 from gpuarray.compiler.ops.index.picking import take
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_padleft
 from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor, Subtensor
+from gpuarray.compiler.ops.variables.transfer import like
 
 
 def gathered(outputs: Sequence[Variable], inner: Sequence[Variable]) -> list[Variable]:
@@ -30,6 +31,7 @@ def gathered(outputs: Sequence[Variable], inner: Sequence[Variable]) -> list[Var
         with traced_as(node.trace):
             new = _gathered(node, inputs, dependent)
         if new is not None:
+            new = like(new, node.outputs[0].type)
             new.tag.trace = node.outputs[0].tag.trace
             replaced[node.outputs[0]] = new
         elif inputs != node.inputs:

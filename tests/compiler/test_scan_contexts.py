@@ -152,6 +152,19 @@ def test_an_error_names_the_iteration_and_leaves_all_as_it_was(two):
     np.testing.assert_array_equal(w.get_value(), U * 4)
 
 
+def test_an_index_of_what_was_brought_over(two):
+    places, rows = T.lvector("places"), T.dmatrix("rows")
+    states, _ = scan(
+        lambda i, state, rows: state + T.exp(rows.transfer("dev1")[i]).transfer("cpu"),
+        places,
+        T.constant(START),
+        rows,
+    )
+    f = function([places, rows], states)
+    want = START + np.exp(ROWS[[0, 2, 2]]).cumsum(0)
+    np.testing.assert_allclose(f([0, 2, 2], ROWS), want)
+
+
 def test_modes_look_into_the_iterations(two):
     x = T.dmatrix("x")
     u, v = weights(["dev0", "dev1"])
