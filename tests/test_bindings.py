@@ -11,7 +11,7 @@ import importlib.util
 
 import pytest
 from gpuarray._native import prepare
-from gpuarray.compiler import config, function, shared, tensor as T
+from gpuarray.compiler import config, function, scan, shared, tensor as T
 from gpuarray.doctor import devices
 from installation import CC, CXX, ROOT, STRICT, cmake, flags, interpreter, run
 
@@ -104,7 +104,8 @@ def test_r_trains_as_python(r_places, device, training, tmp_path):
 def of_two_contexts(device, tmp_path):
     """The file of a function of two contexts, its devices, and what they print.
 
-    It doubles what is given on one, and adds it to a value that is kept on the other.
+    It doubles what is given on one, in a loop that names both, and adds it to a value
+    that is kept on the other.
     """
     other = next((n for n in devices("opencl")[0] if n != device), None)
     if other is None:
@@ -113,8 +114,15 @@ def of_two_contexts(device, tmp_path):
     x.tag.target = "dev0"
     with config.use(contexts=f"dev0->{device};dev1->{other}", device=device):
         w = shared([1.0, 2.0], "w", target="dev1")
-        total = w + (x * 2).transfer("dev1")
+        twice, _ = scan(
+            lambda sums, x: (sums.transfer("dev1") + x).transfer("dev0"),
+            outputs_info=T.zeros_like(x),
+            non_sequences=x,
+            n_steps=2,
+        )
+        total = w + twice[-1].transfer("dev1")
         f = function([x], total.transfer("dev1"), updates={w: total})
+        assert "by the host" in str(f.plan)
         f.save(tmp_path / "plan")
     return (
         tmp_path / "plan",
