@@ -29,7 +29,8 @@ class Op:
     ops of one class and equal properties are the same operation. It defines
 
     - ``infer(*types)``: the type, or list of types, of the outputs; or else its own
-      ``make_node(*inputs)``;
+      ``make_node(*inputs)``; or Theano's ``itypes`` and ``otypes``, the types of its
+      inputs and outputs;
     - ``reference(*arrays)``: the result with NumPy, an array or a tuple of them; or
       else Theano's ``perform(node, inputs, output_storage)``;
     - ``grad(m, g, y, *inputs)``: the gradient of each input, by the gradient ``g`` of
@@ -112,8 +113,27 @@ class Op:
         return f"{name}({', '.join(texts)})"
 
     def infer(self, *types: Any) -> Type | Sequence[Type]:
-        """The type of the output for inputs of these types, or a list of types."""
-        raise NotOfferedError(f"{self}: the op defines neither infer nor make_node")
+        """The type of the output for inputs of these types, or a list of types.
+
+        By default those of ``otypes``, which Theano's ops declare beside ``itypes``.
+        """
+        if not (hasattr(self, "itypes") and hasattr(self, "otypes")):
+            raise NotOfferedError(
+                f"{self}: the op defines neither infer nor make_node, nor itypes and "
+                "otypes"
+            )
+        expected = declared_types(f"{self}: itypes", self.itypes)
+        if len(types) != len(expected):
+            raise GraphTypeError(
+                f"{self}: given {len(types)} inputs, expected {len(expected)}"
+            )
+        for i, (kind, declared) in enumerate(zip(types, expected, strict=True)):
+            if kind != declared:
+                raise GraphTypeError(
+                    f"{self}: input {i} is given of {kind}, expected {declared}; "
+                    "convert it with astype, or declare another type in itypes"
+                )
+        return declared_types(f"{self}: otypes", self.otypes)
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return a node that applies the op; values become constants."""
@@ -302,3 +322,21 @@ def _n_arguments(method: Callable[..., Any]) -> int:
     if function is None:
         return len(inspect.signature(method).parameters)
     return _n_parameters(function) - 1
+
+
+def declared_types(what: str, argument: Any) -> tuple[Type, ...]:
+    """Return types from one or several of them, or of constructors of variables."""
+    several = isinstance(argument, (list, tuple))
+    types = []
+    for item in argument if several else [argument]:
+        if isinstance(item, Type):
+            kind: Any = item
+        else:
+            variable = item() if callable(item) else item
+            kind = variable.type if isinstance(variable, Variable) else None
+        if not isinstance(kind, Type):
+            raise GraphTypeError(
+                f"{what} holds {item!r}; expected types, such as T.fmatrix"
+            )
+        types.append(kind)
+    return tuple(types)

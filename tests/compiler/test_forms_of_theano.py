@@ -224,6 +224,40 @@ def test_solve_takes_what_theano_has_besides_the_structure():
     assert_same(all_of_it, np.linalg.solve(matrix, [2, 5]).astype("float32"))
 
 
+def test_an_op_may_declare_its_types_and_define_no_nodes():
+    class Scaled(compiler.Op):
+        __props__ = ("by",)
+        itypes, otypes = [T.fmatrix, T.fscalar], [T.fmatrix]
+
+        def __init__(self, by):
+            self.by = by
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = self.by * inputs[0] + inputs[1]
+
+        def grad(self, inputs, gradients):
+            return [self.by * gradients[0], gradients[0].sum()]
+
+    x, s = T.fmatrix("x"), T.fscalar("s")
+    y = Scaled(2)(x, s)
+    found = computed([y, *T.grad(y.sum(), [x, s])], (x, X), (s, 1))
+    for given, wanted in zip(
+        found, [2 * X + 1, X * 0 + 2, np.float32(12)], strict=True
+    ):
+        assert_same(given, wanted)
+    with pytest.raises(TypeError, match="given 1 inputs, expected 2"):
+        Scaled(2)(x)
+    with pytest.raises(TypeError, match=r"input 1 is given of .*; convert it with ast"):
+        Scaled(2)(x, T.dscalar())
+    Scaled.otypes = [3]
+    with pytest.raises(TypeError, match="otypes holds 3; expected types, such as"):
+        Scaled(2)(x, s)
+
+
+def test_an_elementwise_operation_has_a_name():
+    assert (T.matrix() * 2).owner.op.name == "Elemwise{mul,no_inplace}"
+
+
 def test_an_op_of_a_graph_tells_of_unused_inputs_if_asked():
     x, y = T.vectors("x", "y")
     for quiet in ({}, {"on_unused_input": "ignore"}):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.errors import GraphValueError
+from gpuarray.compiler.graph.core import Apply, Op
+from gpuarray.compiler.graph.op import declared_types
 from gpuarray.compiler.graph.types import Type
 from gpuarray.compiler.ops.custom.decorated import another, found
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
@@ -19,34 +20,23 @@ class FromFunctionOp(Op):
     It has no gradient: an op with one is a class with ``perform`` and ``grad``.
     """
 
-    __props__ = ("function", "input_types", "output_types", "shapes")
+    __props__ = ("function", "itypes", "otypes", "shapes")
 
     def __init__(
         self,
         function: Callable[..., Any],
-        input_types: tuple[Type, ...],
-        output_types: tuple[Type, ...],
+        itypes: tuple[Type, ...],
+        otypes: tuple[Type, ...],
         shapes: Callable[..., Any] | None,
     ) -> None:
         self.function = function
-        self.input_types = input_types
-        self.output_types = output_types
+        self.itypes = itypes
+        self.otypes = otypes
         self.shapes = shapes
 
     def make_node(self, *inputs: Any) -> Apply:
         """Return a node; its inputs must have the op's types."""
-        if len(inputs) != len(self.input_types):
-            raise GraphTypeError(
-                f"{self}: given {len(inputs)} inputs, expected {len(self.input_types)}"
-            )
-        variables = [as_tensor_variable(value) for value in inputs]
-        for variable, kind in zip(variables, self.input_types, strict=True):
-            if variable.type != kind:
-                raise GraphTypeError(
-                    f"{self}: given {variable} of {variable.type}, expected {kind}; "
-                    "convert it with astype, or declare another type in itypes"
-                )
-        return Apply(self, variables, [kind() for kind in self.output_types])
+        return super().make_node(*map(as_tensor_variable, inputs))
 
     def perform(self, node: Apply, inputs: list[Any], outputs: list[list[Any]]) -> None:
         """Store the function's results."""
@@ -85,26 +75,6 @@ class FromFunctionOp(Op):
         return another(self)
 
 
-def types_of(what: str, argument: Any) -> tuple[Type, ...]:
-    """Return types from one or several of them, or of constructors of variables."""
-    listed: Iterable[Any] = (
-        argument if isinstance(argument, (list, tuple)) else [argument]
-    )
-    types = []
-    for item in listed:
-        if isinstance(item, Type):
-            kind: Any = item
-        else:
-            variable = item() if callable(item) else item
-            kind = variable.type if isinstance(variable, Variable) else None
-        if not isinstance(kind, Type):
-            raise GraphTypeError(
-                f"as_op: {what} holds {item!r}; expected types, such as T.fmatrix"
-            )
-        types.append(kind)
-    return tuple(types)
-
-
 def as_op(
     itypes: Any, otypes: Any, infer_shape: Callable[..., Any] | None = None
 ) -> Callable[[Callable[..., Any]], FromFunctionOp]:
@@ -121,7 +91,8 @@ def as_op(
     >>> print(twice(T.dvector("x")).owner)
     FromFunctionOp{twice}(x)
     """
-    inputs, outputs = types_of("itypes", itypes), types_of("otypes", otypes)
+    inputs = declared_types("as_op: itypes", itypes)
+    outputs = declared_types("as_op: otypes", otypes)
 
     def make(function: Callable[..., Any]) -> FromFunctionOp:
         return FromFunctionOp(function, inputs, outputs, infer_shape)

@@ -277,6 +277,11 @@ class Elemwise(Op):
         self.destroy_map = {o: [i] for o, i in self.inplace_pattern.items()}
 
     @property
+    def name(self) -> str:
+        """Theano's name of what is printed."""
+        return str(self)
+
+    @property
     def scalar_op(self) -> Scalar | Composite | Cast:
         """Theano's name of ``scalar``."""
         return self.scalar
