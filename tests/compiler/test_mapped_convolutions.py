@@ -16,7 +16,7 @@ pytestmark = pytest.mark.oclgrind
 PLAIN = Geometry((1, 1), (1, 1), ((1, 1), (1, 1)))
 KINDS = {
     "tiles": ((2, 3, 5, 6), (9, 3, 3, 3), PLAIN),
-    "parts": ((1, 90, 3, 3), (5, 90, 3, 3), PLAIN),
+    "parts": ((1, 25, 3, 3), (5, 25, 3, 3), PLAIN),
     "phases": ((2, 6, 5, 6), (9, 6, 3, 3), Geometry((2, 1), (1, 1), "half")),
     "depthwise": ((2, 4, 5, 6), (4, 1, 3, 3), Geometry((1, 1), (1, 1), "half", 4)),
     "groups": ((2, 10, 5, 4), (6, 5, 2, 3), Geometry((1, 2), (2, 1), "full", 2, True)),

@@ -93,12 +93,12 @@ def test_strides_dilation_and_padding(context, stride, dilation, padding):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("groups", [2, 5])
+@pytest.mark.parametrize("groups", [2, 3])
 @pytest.mark.parametrize("own", [1, 4])
 def test_groups(context, groups, own):
     for options in ({}, {"padding": 1}, {"stride": 2}):
         geometry = geometry_of(2, groups=groups, **options)
-        check(context, geometry, (2, groups * own, 6, 19), (groups * 3, own, 3, 3))
+        check(context, geometry, (2, groups * own, 4, 19), (groups * 3, own, 3, 3))
     check(context, geometry_of(2, groups=groups), (2, groups, 9, 9), (groups, 1, 2, 2))
 
 
@@ -113,11 +113,11 @@ FEW = [pytest.param(results, marks=pytest.mark.oclgrind) for results in (2, 9)]
 @pytest.mark.parametrize("results", [*FEW, 50])
 def test_short_rows_without_padding(context, results):
     """Where the gradient by the image is made of products of whole rows of results."""
-    check(context, geometry_of(2), (3, 4, 12, 12), (results, 4, 5, 5), most=2)
+    check(context, geometry_of(2), (2, 4, 12, 12), (results, 4, 5, 5), most=2)
     check(context, geometry_of(2, flip=True), (1, 3, 9, 27), (results, 3, 3, 8))
     check(context, geometry_of(2, groups=2), (2, 2, 9, 14), (2 * results, 1, 4, 6))
     for options in ({"stride": (2, 1)}, {"dilation": (1, 3)}, {"stride": (3, 1)}):
-        check(context, geometry_of(2, **options), (1, 2, 15, 27), (results, 2, 4, 5))
+        check(context, geometry_of(2, **options), (1, 2, 9, 27), (results, 2, 4, 5))
 
 
 @pytest.mark.parametrize(

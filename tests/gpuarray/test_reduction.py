@@ -291,10 +291,10 @@ def test_small_integers_in_runs_of_packets(context, dtype, shape):
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 def test_columns_from_any_offset(context, dtype):
-    host = values(dtype, (37, 2, 131))
+    host = values(dtype, (37, 2, 67))
     device = gpuarray.asarray(host, context=context)
     for start in (1, 2, 5, 15, 16, 17):
-        for stop in (start + 1, start + 15, 131):
+        for stop in (start + 1, start + 15, 67):
             cut = np.s_[..., start:stop]
             assert_same(device[cut].max(0), host[cut].max(0))
             assert_same(device[cut].argmax(1), host[cut].argmax(1))
