@@ -232,11 +232,14 @@ def _new_columns(a: Any, entry: BaseArray) -> tuple[Any, bool]:
 
 
 def _renumbered(a: Any, numbers: Any, count: int) -> Any:
-    """Return a canonical CSR array with new numbers of columns, -1 for none; waits."""
+    """Return a CSR array with new numbers of columns, -1 for none; waits.
+
+    Its indices are not sorted, as scipy's are not: what needs them sorts them.
+    """
     pattern = a._pattern
     moved = numbers[pattern.indices]
     wide = Pattern("csr", (a.shape[0], count), moved, pattern.indptr)
-    return canonical(kept(make(a._values, wide), moved >= 0))
+    return kept(make(a._values, wide), moved >= 0)
 
 
 def _within(a: Any, start: int, stop: int, step: int) -> Any:
