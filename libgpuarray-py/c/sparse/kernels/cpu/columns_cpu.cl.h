@@ -8,6 +8,11 @@
 #else
 #define SP_IS_WIDE 0
 #endif
+#if SP_FORM == 0
+#define SP_SCALED(v) SP_MUL(v, factors[0])
+#else
+#define SP_SCALED(v) (v)
+#endif
 
 KERNEL void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
@@ -43,7 +48,20 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
         vectors[c] = vload8(c, factors);
 #endif
 #endif
-      for (ga_ulong k = begin; k < end; k++) {
+      ga_ulong k = begin;
+#if SP_WIDTH == 1
+      for (; k + 4 <= end; k += 4) { /* one test of four indices */
+        const ga_ulong j0 = (ga_ulong)indices[k], j1 = (ga_ulong)indices[k + 1];
+        const ga_ulong j2 = (ga_ulong)indices[k + 2], j3 = (ga_ulong)indices[k + 3];
+        if (!((j0 < columns) & (j1 < columns) & (j2 < columns) & (j3 < columns)))
+          break;
+        own[j0] = SP_ADD(own[j0], SP_SCALED(SP_LOAD(values[k])));
+        own[j1] = SP_ADD(own[j1], SP_SCALED(SP_LOAD(values[k + 1])));
+        own[j2] = SP_ADD(own[j2], SP_SCALED(SP_LOAD(values[k + 2])));
+        own[j3] = SP_ADD(own[j3], SP_SCALED(SP_LOAD(values[k + 3])));
+      }
+#endif
+      for (; k < end; k++) {
         const ga_ulong j = (ga_ulong)indices[k];
         if (j < columns) {
           const SP_WORK v = SP_LOAD(values[k]);

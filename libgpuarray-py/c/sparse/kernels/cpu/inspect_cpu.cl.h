@@ -46,9 +46,9 @@ KERNEL void SP_NAME(GLOBAL_MEM ga_uint *found, ga_size found_off,
     ga_int is_out = 0, falls = 0, repeats = 0;
     if (begin < end)
       is_out = (ga_ulong)indices[begin] >= columns;
-    ga_ulong k = begin + 1;
+    ga_ulong k;
     SP_INDEXES are_out = 0, fall = 0, repeat = 0;
-    for (; k + 8 <= end; k += 8) {
+    SP_EACH_8(k, begin + 1, end) {
       const SP_INDEXES own = vload8(0, indices + k),
                        before = vload8(0, indices + k - 1);
       are_out |= SP_AS_COUNTS(own) >= (SP_COUNTS)((SP_COUNT)columns);

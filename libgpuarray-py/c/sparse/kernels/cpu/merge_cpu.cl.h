@@ -21,9 +21,9 @@
                       (row == 0 && begin != 0) || (row == rows - 1 && end != n);       \
     if (begin < end)                                                                   \
       is_wrong |= indices[begin] < 0 || (ga_ulong)indices[end - 1] >= columns;         \
-    ga_ulong k = begin + 1;                                                            \
+    ga_ulong k;                                                                        \
     SP_INDEXES are_wrong = 0;                                                          \
-    for (; k + 8 <= end; k += 8) {                                                     \
+    SP_EACH_8(k, begin + 1, end) {                                                     \
       const SP_INDEXES own = vload8(0, indices + k);                                   \
       const SP_INDEXES before = vload8(0, indices + k - 1);                            \
       are_wrong |= SP_FORM == 3 ? own < before : own <= before;                        \

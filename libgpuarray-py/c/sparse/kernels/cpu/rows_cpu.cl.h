@@ -62,6 +62,15 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
     SP_WORK a = SP_ZERO, b = SP_ZERO, c = SP_ZERO, d = SP_ZERO;
     ga_ulong k = begin;
     for (; k + 4 <= end; k += 4) {
+      const ga_ulong j0 = (ga_ulong)indices[k], j1 = (ga_ulong)indices[k + 1];
+      const ga_ulong j2 = (ga_ulong)indices[k + 2], j3 = (ga_ulong)indices[k + 3];
+      if ((j0 < columns) & (j1 < columns) & (j2 < columns) & (j3 < columns)) {
+        a = SP_ADD(a, SP_TERM(SP_LOAD(values[k]), j0, 0));
+        b = SP_ADD(b, SP_TERM(SP_LOAD(values[k + 1]), j1, 0));
+        c = SP_ADD(c, SP_TERM(SP_LOAD(values[k + 2]), j2, 0));
+        d = SP_ADD(d, SP_TERM(SP_LOAD(values[k + 3]), j3, 0));
+        continue;
+      }
       SP_ADD_TERM(a, k);
       SP_ADD_TERM(b, k + 1);
       SP_ADD_TERM(c, k + 2);

@@ -21,6 +21,11 @@
   ga_ulong begin = (ga_ulong)indptr[row], end = (ga_ulong)indptr[(row) + 1];           \
   end = end < (n) ? end : (n);                                                         \
   begin = begin < end ? begin : end
+/* Places of 8 adjacent elements each, of which the last may overlap those before them;
+ * of less than 8 there are none, and `k` stays behind the last. */
+#define SP_EACH_8(k, begin, end)                                                       \
+  for (k = begin; k + 8 <= (end);                                                      \
+       k = k + 16 <= (end) || k + 8 >= (end) ? k + 8 : (end) - 8)
 /* Copies elements, by vectors where there are any of the type. */
 #define SP_COPY(to, from, count)                                                       \
   {                                                                                    \
