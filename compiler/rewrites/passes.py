@@ -10,6 +10,7 @@ from gpuarray.compiler.rewrites import nnet
 from gpuarray.compiler.rewrites.arithmetic import (
     algebra,
     canonical,
+    hyperbolic,
     identities,
     stability,
 )
@@ -93,6 +94,7 @@ RULE_MODULES = (
     gradient_markers,
     nnet,
     shapes,
+    hyperbolic,
     stability,
 )
 """The modules of rules: if two rules apply, the one from the earlier module fires.
