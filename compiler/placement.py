@@ -61,6 +61,19 @@ def host_op(twin: Any) -> Op:
     return op
 
 
+def source_at(placed: Variable, place: str | None) -> Variable | None:
+    """Return a variable as it is on a context already: itself, or what it is a copy of.
+
+    None if it is on others alone.
+    """
+    while placed.type.context_name != place:
+        owner = placed.owner
+        if owner is None or not isinstance(owner.op, GpuToGpu):
+            return None
+        (placed,) = owner.inputs
+    return placed
+
+
 _TWINS: dict[type[Op], type[Op]] = {}
 
 
@@ -137,8 +150,9 @@ class Placer:
         if variable not in self.on_device and not isinstance(variable, Constant):
             self.on_device[variable] = self.brought(variable, place)
         there = self.on_device.get(variable)
-        if there is not None and there.type.context_name == place:
-            return there
+        source = None if there is None else source_at(there, place)
+        if source is not None:
+            return source
         key = variable, place
         if key not in self.copies:
             self.copies[key] = self.copied(variable, there, place)
@@ -254,7 +268,7 @@ class Placer:
         types: list[ArrayType] = [self.gpu_type(v.type, place) for v in node.outputs]
         op = node.op if is_own else device_op(node.op, place)
         if isinstance(op, Scan):
-            op.placed_body = self.placed_body(op, place, inputs[1:])
+            op.placed_body = self.placed_body(node, place, inputs[1:])
         results = self.apply(op, inputs, types, node.outputs[0])
         if is_own:
             own_types = tuple(v.type for v in (*node.inputs, *node.outputs))
@@ -268,32 +282,42 @@ class Placer:
     ) -> str | None:
         """Return the context on which a node on ``place`` reads an input.
 
-        A loop whose body names other contexts leaves the constants where they are.
+        A loop of several contexts leaves the constants where they are.
         """
         op = node.op
         if not isinstance(op, Scan) or index <= op.n_sequences + op.n_states:
             return place
-        return self.place_of(node.inputs[index]) if self.leaves(op, place) else place
+        is_left = self.leaves(node, place)
+        return self.place_of(node.inputs[index]) if is_left else place
 
-    def leaves(self, loop: Scan, place: str | None) -> bool:
-        """Return True if the body of a loop names another context."""
-        names = (self.names.get(name, self.context_name) for name in within(loop))
-        return any(name != place for name in names)
+    def leaves(self, loop: Apply, place: str | None) -> bool:
+        """Return True if a loop names contexts, and it or a constant is on others.
+
+        A body that names none is on the loop's context.
+        """
+        op = loop.op
+        assert isinstance(op, Scan)
+        named = list(within(op))
+        constants = op.constants(loop.inputs[1:])
+        named += [self.places[x] for x in constants if named and x in self.places]
+        return any(self.names.get(x, self.context_name) != place for x in named)
 
     def placed_body(
-        self, op: Scan, place_name: str | None, operands: Sequence[Variable]
+        self, loop: Apply, place_name: str | None, operands: Sequence[Variable]
     ) -> FunctionGraph:
         """Return the body of a loop on the context, but for integers of shapes.
 
         ``operands`` are the loop's, in the order of the body's inputs.
         """
+        op = loop.op
+        assert isinstance(op, Scan)
         body = op.body.cloned()
         first = op.n_sequences + op.n_states
         on_host = {body.inputs[i] for i in op.body.on_host if i >= first}
         arrays = [variable for variable in body.inputs if variable not in on_host]
         graph = FunctionGraph(body.inputs, body.outputs)
         outputs = range(len(body.outputs))
-        if not self.leaves(op, place_name):
+        if not self.leaves(loop, place_name):
             return place(graph, place_name, arrays, outputs, integers=on_host)
         homes = {
             variable: getattr(operand.type, "context_name", place_name)

@@ -264,6 +264,15 @@ class Op:
         """
         return ()
 
+    def homes(
+        self, node: Apply, places: Mapping[Variable, str | None]
+    ) -> Iterable[str | None]:
+        """Return the contexts of a node's operands, the one where it runs first.
+
+        ``places`` has those that are known. Empty if the node may be anywhere.
+        """
+        return [places[operand] for operand in node.inputs if operand in places]
+
     def lazy_inputs(self, node: Apply) -> Mapping[int, bool]:
         """The inputs that are needed only if the first is true, or else false."""
         return {}

@@ -19,7 +19,6 @@ from gpuarray.compiler.errors import (
     GraphTypeError,
     GraphValueError,
     MissingInputError,
-    NotOfferedError,
     TestValueError,
     made_at,
 )
@@ -28,7 +27,7 @@ from gpuarray.compiler.graph.core import Constant, Variable, check_name, constan
 from gpuarray.compiler.graph.ordering import next_place
 from gpuarray.compiler.graph.testvalues import get_test_value
 from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
-from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.graph.types import GpuArrayType, TensorType
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.random.positions import Positions
@@ -39,6 +38,7 @@ from gpuarray.compiler.ops.shape.shape import Shape
 from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.sparse.matrix import opened
 from gpuarray.compiler.ops.variables.basic import MakeVector, as_tensor_variable
+from gpuarray.compiler.ops.variables.transfer import host_from_gpu, like
 from gpuarray.compiler.scan_module.arguments import (
     OutputArgument,
     SequenceArgument,
@@ -367,8 +367,9 @@ def loop_of(
     traced_updates = [value for value in next_values if value not in outputs]
     condition = [] if iteration.condition is None else [results[-1]]
     body_outputs = [*states, *next_values, *outputs, *traced_updates, *condition]
-    constants = constants_of(body_outputs, inner, arguments.label, iteration.begins)
-    body = Body([*inner, *constants.values()], clone_replace(body_outputs, constants))
+    constants = constants_of(body_outputs, inner, iteration.begins)
+    there = {x: like(inside, x.type) for x, inside in constants.items()}
+    body = Body([*inner, *constants.values()], clone_replace(body_outputs, there))
     op = Scan(
         body,
         len(iteration.rows),
@@ -379,17 +380,17 @@ def loop_of(
         checkpoint=checkpoint,
     )
     updates = {x: len(states) + i for i, x in enumerate(iteration.updates)}
-    return Loop(op, [*starts, *shared], list(constants), updates)
+    return Loop(op, [*starts, *shared], [*map(host_from_gpu, constants)], updates)
 
 
 def constants_of(
-    outputs: Sequence[Variable], inner: Sequence[Variable], label: str, begins: int
+    outputs: Sequence[Variable], inner: Sequence[Variable], begins: int
 ) -> dict[Variable, Variable]:
-    """Return the loop's constants, each with the body's variable that stands for it.
+    """Return the loop's constants, each with the body's input that has its value.
 
     They are the largest subexpressions that do not depend on ``inner``, the inputs of
     an iteration, nor on what has a place in the program's order from ``begins`` on: it
-    runs in each iteration. Raises NotImplementedError for one of a type of a context.
+    runs in each iteration. The input for one of a type of a context is of the host's.
     """
     order = toposort(outputs, blockers=inner)
     own = [node for node in order if (node.op.program_order or -1) >= begins]
@@ -414,16 +415,10 @@ def constants_of(
         ):
             # The host makes these integers; kernels know the positions.
             waiting += reversed(owner.inputs)
-        elif isinstance(variable.type, TensorType):
-            constants[variable] = variable.type(variable.name)
+        elif isinstance(variable.type, GpuArrayType):
+            constants[variable] = variable.type.host(variable.name)
         else:
-            raise NotOfferedError(
-                made_at(
-                    f"{label}: fn reads {variable} of {variable.type}; loops that name "
-                    "contexts are not offered yet: give arrays of the host's types",
-                    variable.tag.trace,
-                )
-            )
+            constants[variable] = variable.type(variable.name)
     return constants
 
 

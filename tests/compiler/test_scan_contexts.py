@@ -9,6 +9,7 @@ import pytest
 from gpuarray.compiler import function, grad, scan, shared
 from gpuarray.compiler.debug.mode import DebugMode
 from gpuarray.compiler.ifelse import ifelse
+from gpuarray.compiler.plan import TransferStep
 from gpuarray.compiler.plan_stages import is_whole
 from gpuarray.compiler.scan_module import until
 from loops import by_turns, loop_steps, numbers
@@ -163,6 +164,46 @@ def test_an_index_of_what_was_brought_over(two):
     f = function([places, rows], states)
     want = START + np.exp(ROWS[[0, 2, 2]]).cumsum(0)
     np.testing.assert_allclose(f([0, 2, 2], ROWS), want)
+
+
+def test_a_loop_is_where_its_states_are(two):
+    """Constants of other contexts stay there, and nothing goes to and fro for them."""
+    x = T.dmatrix("x")
+    w = shared(START, "w", target="dev1")
+    states, _ = scan(
+        lambda row, state, w: state + T.exp(row.transfer("dev1") * w).transfer("dev0"),
+        x,
+        T.zeros((3,), "float64"),
+        w,
+    )
+    f = function([x], [states, grad(states.sum(), x)])
+    loop, back = loop_steps(f)
+    for step in (loop, back):
+        copies = [s for s in step.body.plan.steps if isinstance(s, TransferStep)]
+        assert step.place is None and len(copies) <= 2
+    want = np.exp(ROWS * START).cumsum(0)
+    np.testing.assert_allclose(f(ROWS)[0], want)
+
+
+def test_what_is_given_to_a_loop_may_be_on_a_context(two):
+    x, v = T.dmatrix("x"), T.dmatrix("v")
+    there = v.transfer("dev1")
+
+    def outer(row, state):
+        moved = (row * 2).transfer("dev1")
+        steps, _ = scan(
+            lambda s: T.tanh(T.dot(s, there)) + moved, None, state, n_steps=2
+        )
+        return steps[-1]
+
+    states, _ = scan(outer, x.transfer("dev1"), T.constant(START))
+    f = function([x, v], states)
+    state, want = START, []
+    for row in ROWS:
+        for _ in range(2):
+            state = np.tanh(state @ V) + 2 * row
+        want.append(state)
+    np.testing.assert_allclose(f(ROWS, V), want, rtol=1e-10)
 
 
 def test_modes_look_into_the_iterations(two):

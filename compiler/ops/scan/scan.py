@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
+from gpuarray.compiler.ops.variables.context_assignment import places_of
 
 ALL = -1
 """The ``truncate_gradient`` of a loop whose gradient goes through all iterations."""
@@ -234,6 +235,22 @@ class Scan(Op):
         """Return the number of iterations and the constants that determine shapes."""
         first = self.n_sequences + self.n_states
         return (0, *(1 + i for i in sorted(self.body.on_host) if i >= first))
+
+    def homes(
+        self, node: Apply, places: Mapping[Variable, str | None]
+    ) -> Iterator[str | None]:
+        """Yield the contexts of sequences and states, of the results, and of constants.
+
+        Constants may be elsewhere: they count where nothing else has a context.
+        """
+        pairs = zip(self.body.inputs, node.inputs[1:], strict=True)
+        homes = {x: places[outer] for x, outer in pairs if outer in places}
+        leading = self.body.inputs[: self.n_sequences + self.n_states]
+        yield from (homes[x] for x in leading if x in homes)
+        if homes.keys().isdisjoint(leading):
+            inside = places_of(self.body.inputs, self.body.nodes, homes)
+            yield from (inside[x] for x in self.body.outputs if x in inside)
+        yield from homes.values()
 
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]

@@ -16,7 +16,8 @@ def places_of(
 ) -> Places:
     """Return the names of contexts by variable, save variables that may be anywhere.
 
-    An operation runs on the context of its first input that has one; lengths have none.
+    An operation runs on the first of its `homes`, mostly the context of its first input
+    that has one; lengths have none.
     An input without a context, and an operation whose inputs have none, is on that of
     the first operation that reads it. ``homes`` has inputs whose contexts are known.
     """
@@ -29,7 +30,7 @@ def places_of(
     for node in nodes:
         if node.op.gives_lengths:
             continue
-        known = [assigned[operand] for operand in node.inputs if operand in assigned]
+        known = list(node.op.homes(node, assigned))
         if isinstance(node.op, Transfer) and not isinstance(node.op, HostFromGpu):
             known = [node.outputs[0].type.context_name]
         elif is_device_node(node) and not isinstance(node.op, HostFromGpu):
