@@ -75,7 +75,7 @@ def lowered(
         bodies[len(lowerer.steps)] = inner
         return inner.plan
 
-    lowerer = Lowerer(fgraph.outputs, fgraph.guards(), home, lower_body)
+    lowerer = Lowerer(fgraph.outputs, fgraph.guards(), home, lower_body, fgraph.clients)
     nodes: list[Apply | None] = []
     for variable in fgraph.inputs:
         is_int = getattr(variable.tag, "is_host_int", False)

@@ -63,7 +63,8 @@ class Lowerer:
     what the earlier ones made. ``results`` are the graph's outputs, ``guards`` the
     conditions that nodes are needed under. ``home`` names the plan's own context where
     there are others, and ``line`` is the user's that made the node at hand.
-    ``lower_body`` gives the plan of the placed body of a loop, of a name.
+    ``lower_body`` gives the plan of the placed body of a loop, of a name; ``clients``
+    has the readers of each variable.
     """
 
     def __init__(
@@ -72,9 +73,11 @@ class Lowerer:
         guards: Mapping[Apply, Guard] | None = None,
         home: str | None = None,
         lower_body: Callable[[FunctionGraph, str], plan.Plan] | None = None,
+        clients: Mapping[Variable, Collection[tuple[Any, int]]] | None = None,
     ) -> None:
         self.home = home
         self._lower_body = lower_body
+        self.clients = clients or {}
         self.line = ""
         self._place: str | None = None
         self.results = frozenset(results)

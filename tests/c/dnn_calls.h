@@ -111,7 +111,7 @@ static inline int run(ga_dnn_call *c, const char *folder) {
   const ga_dnn *dnn = ga__context_dnn(ctx);
   if (dnn == NULL)
     return GA_MEMORY_ERROR;
-  int status = dnn->workspace(&c->work_size, device, c, folder);
+  int status = dnn->workspace(&c->work_size, NULL, device, c, folder);
   if (status == GA_NO_ERROR && c->work_size > 0 && c->work == NULL)
     status = ga__buffer_new(&c->work, ctx, c->work_size);
   return status == GA_NO_ERROR ? ga__context_convolution(ctx, c) : status;

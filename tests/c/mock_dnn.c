@@ -108,9 +108,13 @@ static size_t size_of(int type) {
   case 7:
   case 8:
   case 9:
+  case 10:
   case 11:
+  case 14:
   case 4: /* float */
     return 4;
+  case 2: /* truth */
+    return 1;
   default:
     return 8;
   }
@@ -317,6 +321,11 @@ typedef struct convolution {
   bool is_flipped, loses_nan;
   int64_t groups, stride[3], dilation[3], before[3];
   tensor image, filters, result;
+  int n_applied;
+  struct {
+    bool is_relu; /* else b is added */
+    tensor b;
+  } applied[3];
 } convolution;
 
 /* All that were executed: a graph may run one again. */
@@ -420,6 +429,20 @@ static void clear(const tensor *t) {
     }
 }
 
+/* Applies the operations behind the convolution to an element. */
+static void apply_rest(const convolution *c, int64_t n, int64_t r, const int64_t o[3]) {
+  float *y = (float *)c->result.address + place(&c->result, n, r, o);
+  for (int i = 0; i < c->n_applied; i++) {
+    const tensor *b = &c->applied[i].b;
+    const int64_t at[3] = {b->shape[2] > 1 ? o[0] : 0, b->shape[3] > 1 ? o[1] : 0,
+                           b->shape[4] > 1 ? o[2] : 0};
+    if (c->applied[i].is_relu)
+      *y = *y < 0 ? 0 : *y;
+    else
+      *y += (float)load(b, place(b, b->shape[0] > 1 ? n : 0, r, at));
+  }
+}
+
 static void run_convolution(command *self, CUstream stream) {
   const convolution *c = self->from;
   (void)stream;
@@ -433,6 +456,13 @@ static void run_convolution(command *self, CUstream stream) {
       int64_t o[3] = {0, 0, 0};
       do
         add_products(c, n, r, o);
+      while (next(o, c->result.shape + 2));
+    }
+  for (int64_t n = 0; c->n_applied > 0 && n < c->result.shape[0]; n++)
+    for (int64_t r = 0; r < c->result.shape[1]; r++) {
+      int64_t o[3] = {0, 0, 0};
+      do
+        apply_rest(c, n, r, o);
       while (next(o, c->result.shape + 2));
     }
 }
@@ -460,6 +490,26 @@ static convolution *read_convolution(cudnnDescriptor operation, cudnnDescriptor 
   return c;
 }
 
+/* The address that the pack gives a tensor. */
+static void *address_of(cudnnDescriptor t, cudnnDescriptor pack) {
+  const attribute *ids = find(pack, 1000);
+  for (int64_t i = 0; i < ids->count; i++)
+    if (ids->u.words[i] == word_of(t, 906))
+      return find(pack, 1001)->u.pointers[i];
+  return NULL;
+}
+
+static void read_rest(convolution *c, const attribute *operations,
+                      cudnnDescriptor pack) {
+  for (int64_t i = 1; i < operations->count; i++) {
+    const cudnnDescriptor o = operations->u.descriptors[i], b = part_of(o, 752);
+    c->applied[c->n_applied].is_relu = find(part_of(o, 750), 0)->u.ints[0] == 100;
+    if (b)
+      c->applied[c->n_applied].b = read_tensor(b, address_of(b, pack));
+    c->n_applied++;
+  }
+}
+
 cudnnStatus cudnnBackendExecute(cudnnHandle handle, cudnnDescriptor plan,
                                 cudnnDescriptor pack) {
   const cudnnDescriptor config = part_of(plan, 401), chosen = part_of(config, 300);
@@ -468,6 +518,7 @@ cudnnStatus cudnnBackendExecute(cudnnHandle handle, cudnnDescriptor plan,
   void *workspace = find(pack, 1003)->u.pointers[0];
   mock_lock();
   convolution *c = read_convolution(operation, pack);
+  read_rest(c, find(part_of(chosen, 1300), 801), pack);
   c->loses_nan = e == &engines[LOSES_NAN];
   executed = realloc(executed, (n_executed + 1) * sizeof(convolution *));
   executed[n_executed++] = c;

@@ -162,7 +162,7 @@ static void test_queues_share_choices(void) {
   CHECK_OK(ctx->backend->queue_new(&queue, ctx->device));
   const long plans = mock->dnn_plans;
   CHECK_OK(ctx->backend->dnn->open(queue));
-  CHECK_OK(ctx->backend->dnn->workspace(&c.work_size, queue, &c, NULL));
+  CHECK_OK(ctx->backend->dnn->workspace(&c.work_size, NULL, queue, &c, NULL));
   CHECK_OK(ctx->backend->dnn->call(queue, &c));
   CHECK(mock->dnn_plans == plans + 1);
   CHECK_OK(ctx->backend->wait(queue));
@@ -224,8 +224,8 @@ static void test_recordings(void) {
   CHECK_OK(ga__tape_input(&recorded.image.buffer, tape));
   CHECK_OK(ga__tape_input(&recorded.filters.buffer, tape));
   CHECK_OK(ga__tape_input(&recorded.result.buffer, tape));
-  CHECK_OK(
-      ga__context_dnn(ctx)->workspace(&recorded.work_size, device, &recorded, NULL));
+  CHECK_OK(ga__context_dnn(ctx)->workspace(&recorded.work_size, NULL, device, &recorded,
+                                           NULL));
   CHECK_OK(ga__buffer_new(&recorded.work, ctx, recorded.work_size));
   CHECK_OK(ga__tape_fill(tape, recorded.result.buffer, 0, 0, 4));
   CHECK_OK(ga__tape_convolution(tape, &recorded));

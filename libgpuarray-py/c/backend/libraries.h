@@ -135,7 +135,10 @@ typedef struct ga_dnn_operand {
 /* A convolution, or a gradient of it: result[n, r, o] is the sum over channels c and
  * filter elements f of image[n, c, o * stride + f * dilation - before] times
  * filters[r, c, f]. The role's array is written: result, image or filters; it overlaps
- * no other. half, bfloat16 and float accumulate in float. */
+ * no other but the residual. half, bfloat16 and float accumulate in float.
+ *
+ * A result may have an epilogue: + residual, of its shape and strides, then + bias, of
+ * length 1 along all axes but the channels, then max(0, ), which keeps nan. */
 typedef struct ga_dnn_call {
   enum ga_dnn_role role;
   int typecode;
@@ -147,6 +150,8 @@ typedef struct ga_dnn_call {
   size_t stride[GA_DNN_MAX_AXES], dilation[GA_DNN_MAX_AXES];
   size_t before[GA_DNN_MAX_AXES], after[GA_DNN_MAX_AXES]; /* padding with zeros */
   ga_dnn_operand image, filters, result;
+  ga_dnn_operand bias, residual; /* of no buffer: not there */
+  bool is_relu;
   gpudata *work; /* workspace; NULL for 0 bytes */
   size_t work_size;
 } ga_dnn_call;
@@ -155,6 +160,17 @@ static inline const ga_dnn_operand *ga__dnn_written(const ga_dnn_call *call) {
   return call->role == GA_DNN_FORWARD    ? &call->result
          : call->role == GA_DNN_BY_IMAGE ? &call->image
                                          : &call->filters;
+}
+
+/* The buffers of a call, those that are not there NULL: image, filters, result, bias,
+ * residual, workspace. *writes: it is written. */
+enum { GA_DNN_BUFFERS = 6 };
+static inline gpudata *ga__dnn_buffer(bool *writes, const ga_dnn_call *call,
+                                      unsigned int i) {
+  const ga_dnn_operand *const list[] = {&call->image, &call->filters, &call->result,
+                                        &call->bias, &call->residual};
+  *writes = i == GA_DNN_BUFFERS - 1 || list[i] == ga__dnn_written(call);
+  return i == GA_DNN_BUFFERS - 1 ? call->work : list[i]->buffer;
 }
 
 /* A vendor's library of neural networks (ADR 0038). */
@@ -169,8 +185,9 @@ typedef struct ga_dnn {
   /* Chooses an algorithm, where need be by timing some on memory of its own, which
    * waits; bytes of workspace that it needs. Choices are kept in `folder` of the disk
    * cache, NULL where that is off. Buffers may be placeholders. GA_DEVSUP_ERROR if no
-   * algorithm supports the call. */
-  int (*workspace)(size_t *out, void *device, const ga_dnn_call *call,
+   * algorithm supports the call. *cost (may be NULL): nanoseconds that it took, less
+   * those of a pass over the result where it has an epilogue; 0 if it was not timed. */
+  int (*workspace)(size_t *out, int64_t *cost, void *device, const ga_dnn_call *call,
                    const char *folder);
   /* Queued. No length is 0. */
   int (*call)(void *device, const ga_dnn_call *call);

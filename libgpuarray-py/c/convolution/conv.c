@@ -1,4 +1,5 @@
 /* Convolutions: the arrays, and the choice of a kernel. */
+#include "c/dnn/batch_norm.h"
 #include "c/convolution/conv_choice.h"
 #include "c/convolution/conv_map.h"
 #include "c/convolution/conv_tiles.h"
@@ -10,6 +11,11 @@
 static const char *const role_names[] = {"conv", "conv_grad_image",
                                          "conv_grad_filters"};
 static const char *const array_names[] = {"result", "image", "filters"};
+
+/* Elements of a result for each of the filters from which on these are scaled rather
+ * than the result: both are read and written, and the filters take two more launches.
+ */
+#define FOLD_GAINS 8
 
 /* ---- arrays ---- */
 
@@ -151,16 +157,100 @@ static int run(const operands *o, const gpuconv *c, enum ga_conv_role role) {
   return done ? GA_NO_ERROR : run_own(&call);
 }
 
+/* ---- with what reads the result ---- */
+
+/* Filters times the scale, and bias less the scaled centre, as new arrays. */
+static int fold(GpuArray *w, GpuArray *bias, const GpuArray *filters,
+                const ga_mapping *map, const ga_conv_reader *r) {
+  const GpuArray *scale = map->values[r->scale];
+  const GpuArray *const of_bias[] = {bias, map->values[r->bias], map->values[r->centre],
+                                     scale};
+  GpuArray by_result = *filters; /* the scale, along the first axis */
+  const size_t n = filters->dimensions[0];
+  size_t dims[2 + GA_CONV_AXES] = {1, n, 1, 1, 1};
+  for (unsigned int i = 0; i < filters->nd; i++)
+    by_result.dimensions[i] = i == 0 ? scale->dimensions[1] : 1;
+  by_result.strides[0] = scale->strides[1];
+  by_result.data = scale->data;
+  by_result.offset = scale->offset;
+  by_result.typecode = scale->typecode;
+  GpuArray_fix_flags(&by_result);
+  GA_TRY(GpuArray_empty(w, GpuArray_context(filters), filters->typecode, filters->nd,
+                        filters->dimensions, GA_C_ORDER));
+  GA_TRY(ga__norm_pass(GA_NORM_FILTERS, GA_FLOAT,
+                       (const GpuArray *[]){w, filters, &by_result}, NULL));
+  if (r->centre == 0)
+    return GA_NO_ERROR;
+  GA_TRY(GpuArray_empty(bias, GpuArray_context(filters), filters->typecode, scale->nd,
+                        dims, GA_C_ORDER));
+  return ga__norm_pass(GA_NORM_BIAS, GA_FLOAT, of_bias, NULL);
+}
+
+/* True where a pass over the result costs more than scaling the filters, and what is
+ * folded has the shape that it needs. */
+static bool may_fold(const ga_conv *call, const GpuArray *filters,
+                     const ga_mapping *map, const ga_conv_reader *r) {
+  const unsigned int places[] = {r->scale, r->bias, r->centre};
+  size_t n_filters = 1;
+  for (unsigned int i = 0; i < filters->nd; i++)
+    n_filters *= filters->dimensions[i];
+  for (int i = 0; i < (r->centre > 0 ? 3 : 1); i++) {
+    const unsigned int k = places[i];
+    if (k == 0 || k >= map->ge->n || k == map->made ||
+        ga__elemwise_is_scalar(map->ge, k) ||
+        map->ge->args[k].typecode != call->typecode ||
+        ((const GpuArray *)map->values[k])->nd != filters->nd)
+      return false;
+  }
+  return !call->is_unshared && FOLD_GAINS * n_filters <= ga__conv_count(call);
+}
+
+static int run_folded(const operands *o, const gpuconv *c, const ga_mapping *map,
+                      const ga_conv_reader *reader) {
+  GpuArray w = {0}, bias = {0};
+  void *values[GA_MAPPED_ARGS];
+  ga_mapping folded = *map;
+  ga_conv_reader rest = *reader;
+  operands with = *o;
+  ga_conv call;
+  memcpy(values, map->values, map->ge->n * sizeof *values);
+  folded.values = values;
+  with.filters = &w;
+  int status = fold(&w, &bias, o->filters, map, reader);
+  if (reader->centre > 0)
+    values[reader->bias] = &bias;
+  rest.scale = rest.centre = 0;
+  GA_THEN(status, describe(&call, &with, c, GA_CONV_RESULT));
+  GA_THEN(status, ga__conv_vendor_mapped(&call, &folded, &rest));
+  GpuArray_clear(&w);
+  GpuArray_clear(&bias);
+  return status;
+}
+
+/* By the vendor's library, which has no scale: that is folded into the filters. */
+static int run_reader(const operands *o, const ga_conv *call, const gpuconv *c,
+                      const ga_mapping *map, const ga_conv_reader *reader) {
+  if (!ga__conv_vendor_gains(call, map, reader) ||
+      (reader->scale > 0 && !may_fold(call, o->filters, map, reader)))
+    return GA_FAIL(GA_DEVSUP_ERROR, "conv: what reads the result is faster apart");
+  return reader->scale > 0 ? run_folded(o, c, map, reader)
+                           : ga__conv_vendor_mapped(call, map, reader);
+}
+
 int ga__conv_mapped(GpuArray *out, enum ga_conv_role role, const GpuArray *a,
-                    const GpuArray *b, const gpuconv *c, const ga_mapping *map) {
+                    const GpuArray *b, const gpuconv *c, const ga_mapping *map,
+                    const ga_conv_reader *reader) {
   const operands list[] = {/* result, image, filters, out, like */
                            {out, a, b, out, a},
                            {a, out, b, out, a},
                            {b, a, out, out, a}};
   ga_conv call;
   GA_TRY(describe(&call, &list[role], c, role));
-  if (!ga__conv_map_fits(map, &call) || !ga__conv_tiles_map(&call) ||
-      !ga__conv_is_own(&call, run_own))
+  const enum ga_conv_way way = ga__conv_way(&call, run_own);
+  if (way == GA_CONV_BY_VENDOR && reader->is_known && out->typecode == a->typecode)
+    return run_reader(&list[role], &call, c, map, reader);
+  if (way != GA_CONV_BY_OWN || !ga__conv_map_fits(map, &call) ||
+      !ga__conv_tiles_map(&call))
     return GA_FAIL(GA_DEVSUP_ERROR, "%s: no kernel stores an expression of this one",
                    role_names[role]);
   call.map = map;

@@ -65,12 +65,23 @@ size_t ga__conv_count(const ga_conv *c);
 /* True if an int counts the elements of the three arrays, also between strides. */
 bool ga__conv_is_narrow(const ga_conv *c);
 
+/* What alone reads a result, where a vendor's library may know it: (the result less a
+ * centre) times a scale, plus a bias, plus a residual, then max(0, ), each if it is
+ * there. They are by their places among the arguments of the expression, 0 for none;
+ * all but the residual are by channel. With a centre there are a scale and a bias. */
+typedef struct ga_conv_reader {
+  bool is_known, is_relu;
+  unsigned int bias, residual, scale, centre;
+} ga_conv_reader;
+
 /* A convolution by the role, of the two arrays that it reads in the order of the
  * functions of gpuarray/dnn.h, and an expression that alone reads it: `out`, of its
- * shape and any type, is the only output of `map`. GA_DEVSUP_ERROR, with nothing
- * queued, unless our kernels compute the convolution and can store the expression. */
+ * shape and any type, is the only output of `map`, and `reader` what that computes.
+ * GA_DEVSUP_ERROR, with nothing queued, unless what computes the convolution can store
+ * the expression. */
 int ga__conv_mapped(GpuArray *out, enum ga_conv_role role, const GpuArray *a,
-                    const GpuArray *b, const gpuconv *c, const ga_mapping *map);
+                    const GpuArray *b, const gpuconv *c, const ga_mapping *map,
+                    const ga_conv_reader *reader);
 
 /* Any convolution: an item computes an element. */
 int ga__conv_direct(const ga_conv *c);

@@ -27,8 +27,16 @@ enum ga_conv_way ga__conv_fastest(const ga_conv *c,
  * other way serves the convolution, or all are slower. */
 int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own);
 
-/* True where `own` is to compute it. May time it, as ga__conv_vendor does. */
-bool ga__conv_is_own(const ga_conv *c, ga_conv_run own);
+/* The way that computes it. May time it, as ga__conv_vendor does. */
+enum ga_conv_way ga__conv_way(const ga_conv *c, ga_conv_run own);
+/* By the vendor's library, with what reads the result. GA_DEVSUP_ERROR where it has not
+ * queued that. */
+int ga__conv_vendor_mapped(const ga_conv *c, const ga_mapping *map,
+                           const ga_conv_reader *reader);
+/* True where that was timed faster than a result and a pass over it. A scale and a
+ * centre are left out of account. */
+bool ga__conv_vendor_gains(const ga_conv *c, const ga_mapping *map,
+                           const ga_conv_reader *reader);
 
 /* True for a failure of the device itself, which every way would meet. */
 static inline bool ga__conv_is_final(int status) {

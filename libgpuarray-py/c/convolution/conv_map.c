@@ -56,24 +56,32 @@ static ssize_t stride_of(const GpuArray *a, unsigned int nd, unsigned int axis) 
   return a->strides[axis - missing] / (ssize_t)GpuArray_ITEMSIZE(a);
 }
 
+ga_conv_array ga__conv_map_array(const ga_mapping *map, unsigned int i) {
+  const GpuArray *a = map->values[i];
+  const unsigned int nd = ((const GpuArray *)map->values[0])->nd;
+  ga_conv_array m = {.data = a->data,
+                     .offset = a->offset,
+                     .outer = {stride_of(a, nd, 0), stride_of(a, nd, 1)}};
+  for (unsigned int axis = 2; axis < nd; axis++)
+    m.inner[GA_CONV_AXES - nd + axis] = stride_of(a, nd, axis);
+  return m;
+}
+
 /* An array's place, and its stride along each coordinate. */
-static void add_array(ga_args *args, const ga_gather *g, unsigned int i,
-                      unsigned int nd) {
-  const GpuArray *a = g->map->values[i];
+static void add_array(ga_args *args, const ga_gather *g, unsigned int i) {
+  const ga_conv_array a = ga__conv_map_array(g->map, i);
   const ga_gather_output *o = &g->out;
-  const ssize_t row = stride_of(a, nd, o->row_axis);
+  const ssize_t row = a.outer[o->row_axis];
+  const size_t itemsize = gpuarray_get_elsize(g->map->ge->args[i].typecode);
   ssize_t strides[COORDINATES] = {(ssize_t)g->rows * row, row,
-                                  stride_of(a, nd, 1 - o->row_axis)};
+                                  a.outer[1 - o->row_axis]};
   ssize_t first = 0;
-  for (unsigned int axis = 2; axis < nd; axis++) {
-    const unsigned int to = GA_CONV_AXES - nd + axis;
-    const ssize_t stride = stride_of(a, nd, axis);
-    first += o->first[to] * stride;
-    strides[3 + to] = o->step[to] * stride;
+  for (int axis = 0; axis < GA_CONV_AXES; axis++) {
+    first += o->first[axis] * a.inner[axis];
+    strides[3 + axis] = o->step[axis] * a.inner[axis];
   }
-  first *= (ssize_t)GpuArray_ITEMSIZE(a);
-  ga__launch_add_buffer(args, g->map->ge, i, a->data,
-                        (size_t)((ssize_t)a->offset + first));
+  ga__launch_add_buffer(args, g->map->ge, i, a.data,
+                        (size_t)((ssize_t)a.offset + first * (ssize_t)itemsize));
   ga__gather_add(args, COORDINATES, strides);
 }
 
@@ -83,7 +91,7 @@ void ga__conv_add_map(ga_args *args, const ga_gather *g) {
     if (ga__elemwise_is_scalar(map->ge, i))
       ga__launch_add_scalar(args, map->ge, i, map->values[i]);
     else if (i != map->made)
-      add_array(args, g, i, ((const GpuArray *)map->values[0])->nd);
+      add_array(args, g, i);
 }
 
 /* True if an int counts the elements from the first to the last one. */

@@ -18,6 +18,8 @@ int ga__conv_kernel(gpukernel **out, const ga_gather *g, ga_make_mapped write,
 /* True for one output of an expression that computes in the type of sums, and arrays
  * whose elements an int counts, where it is not faster apart. */
 bool ga__conv_map_fits(const ga_mapping *map, const ga_conv *c);
+/* Memory of argument `i`, with strides of 0 where it is broadcast. */
+ga_conv_array ga__conv_map_array(const ga_mapping *map, unsigned int i);
 /* Arguments of the epilogue; none without one. */
 void ga__conv_add_map(ga_args *args, const ga_gather *g);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "c/convolution/conv_map.h"
 #include "c/convolution/conv_tiles.h"
 #include "c/system/ending.h"
 #include "c/tape/tape.h"
@@ -134,10 +135,11 @@ static ga_tape *tape_of(const ga_conv *c) {
                                  : c->result.data->tape;
 }
 
-static int ask_workspace(ga_dnn_call *call, const ga_dnn *dnn, gpucontext *ctx) {
+static int ask_workspace(ga_dnn_call *call, int64_t *cost, const ga_dnn *dnn,
+                         gpucontext *ctx) {
   GA_TRY(ga__vendor_enter());
-  int status =
-      dnn->workspace(&call->work_size, ga__queue_device(ctx), call, ctx->cache.folder);
+  int status = dnn->workspace(&call->work_size, cost, ga__queue_device(ctx), call,
+                              ctx->cache.folder);
   ga__vendor_leave();
   return status;
 }
@@ -159,9 +161,85 @@ static int run_vendor(const ga_conv *c) {
   const ga_dnn *dnn = ga__context_dnn(c->context);
   if (!describe(&call, c))
     return GA_DEVSUP_ERROR;
-  GA_TRY(ask_workspace(&call, dnn, c->context));
+  GA_TRY(ask_workspace(&call, NULL, dnn, c->context));
   return queue_call(c, &call);
 }
+
+/* ---- with what reads the result ---- */
+
+static bool same_strides(const ga_conv_array *a, const ga_conv_array *b) {
+  return memcmp(a->outer, b->outer, sizeof a->outer) == 0 &&
+         memcmp(a->inner, b->inner, sizeof a->inner) == 0;
+}
+
+/* An argument that is an array of the convolution's type. */
+static bool is_operand(const ga_conv *c, const ga_mapping *map, unsigned int i) {
+  return i < map->ge->n && i != map->made && !ga__elemwise_is_scalar(map->ge, i) &&
+         map->ge->args[i].typecode == c->typecode;
+}
+
+/* False for arrays of other types, or of other layouts than engines with an epilogue
+ * have. */
+static bool describe_reader(ga_dnn_call *call, const ga_conv *c, const ga_mapping *map,
+                            const ga_conv_reader *reader) {
+  const int first = first_axis(c);
+  const size_t results = c->results * c->groups;
+  call->is_relu = reader->is_relu;
+  if (reader->bias > 0) {
+    if (!is_operand(c, map, reader->bias))
+      return false;
+    const ga_conv_array bias = ga__conv_map_array(map, reader->bias);
+    if (results > 1 && bias.outer[1] != 1)
+      return false;
+    call->bias = operand_of(&bias, 1, results, first);
+    for (unsigned int i = 0; i < call->nd; i++)
+      call->bias.shape[2 + i] = 1;
+  }
+  if (reader->residual > 0) {
+    if (!is_operand(c, map, reader->residual))
+      return false;
+    const ga_conv_array residual = ga__conv_map_array(map, reader->residual);
+    if (!same_strides(&residual, &c->result) || residual.data == c->result.data)
+      return false;
+    call->residual = operand_of(&residual, c->batch, results, first);
+    memcpy(call->residual.shape, call->result.shape, sizeof call->result.shape);
+  }
+  return true;
+}
+
+/* Describes both, and asks for the workspace and the cost. */
+static int ask_mapped(ga_dnn_call *call, int64_t *cost, const ga_conv *c,
+                      const ga_mapping *map, const ga_conv_reader *reader) {
+  const ga_dnn *dnn = ga__context_dnn(c->context);
+  if (dnn == NULL || !describe(call, c) || !describe_reader(call, c, map, reader) ||
+      !dnn->serves(ga__queue_device(c->context), call))
+    return GA_DEVSUP_ERROR;
+  return ask_workspace(call, cost, dnn, c->context);
+}
+
+bool ga__conv_vendor_gains(const ga_conv *c, const ga_mapping *map,
+                           const ga_conv_reader *reader) {
+  ga_dnn_call call;
+  int64_t cost, apart;
+  return ask_mapped(&call, &cost, c, map, reader) == GA_NO_ERROR &&
+         describe(&call, c) &&
+         ask_workspace(&call, &apart, ga__context_dnn(c->context), c->context) ==
+             GA_NO_ERROR &&
+         cost < apart;
+}
+
+int ga__conv_vendor_mapped(const ga_conv *c, const ga_mapping *map,
+                           const ga_conv_reader *reader) {
+  ga_dnn_call call;
+  int status = ask_mapped(&call, NULL, c, map, reader);
+  GA_THEN(status, queue_call(c, &call));
+  if (status == GA_NO_ERROR || ga__conv_is_final(status))
+    return status;
+  return GA_FAIL(GA_DEVSUP_ERROR, "conv: the vendor's library does not compute what "
+                                  "reads the result");
+}
+
+/* ---- choice among all ---- */
 
 static bool vendor_serves(const ga_conv *c) {
   ga_dnn_call call;
@@ -202,9 +280,9 @@ static enum ga_conv_way choose(ga_conv_run runs[GA_CONV_WAYS], const ga_conv *c,
   return way;
 }
 
-bool ga__conv_is_own(const ga_conv *c, ga_conv_run own) {
+enum ga_conv_way ga__conv_way(const ga_conv *c, ga_conv_run own) {
   ga_conv_run runs[GA_CONV_WAYS] = {0};
-  return choose(runs, c, own) == GA_CONV_BY_OWN;
+  return choose(runs, c, own);
 }
 
 int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own) {

@@ -98,14 +98,17 @@ const ga_dnn *ga__context_dnn(gpucontext *ctx) {
 }
 
 int ga__context_convolution(gpucontext *ctx, const ga_dnn_call *call) {
-  const ga_dnn_operand *written = ga__dnn_written(call);
-  ga_use uses[4] = {{call->image.buffer, &call->image == written},
-                    {call->filters.buffer, &call->filters == written},
-                    {call->result.buffer, &call->result == written},
-                    {call->work, true}};
+  ga_use uses[GA_DNN_BUFFERS];
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < GA_DNN_BUFFERS; i++) {
+    bool writes;
+    gpudata *buffer = ga__dnn_buffer(&writes, call, i);
+    if (buffer != NULL)
+      uses[n++] = (ga_use){buffer, writes};
+  }
   library_call c = {.name = "convolution of the vendor's library",
                     .context = ctx,
-                    .n = call->work ? 4 : 3,
+                    .n = n,
                     .uses = uses};
   GA_TRY(begin_call(&c));
   return end_call(&c, ctx->backend->dnn->call(c.device, call));

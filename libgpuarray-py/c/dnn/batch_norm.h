@@ -12,6 +12,8 @@ enum ga_norm_pass {
   GA_NORM_INFERENCE,
   GA_NORM_PRODUCT,
   GA_NORM_GRADIENT,
+  GA_NORM_FILTERS, /* times the scale of each result */
+  GA_NORM_BIAS,    /* less the scaled centre */
   GA_NORM_PASSES
 };
 

@@ -48,6 +48,13 @@ static const pass passes[GA_NORM_PASSES] = {
                            {"out", "x", "gamma_", "beta", "mean", "variance",
                             "epsilon"}},
     [GA_NORM_PRODUCT] = {"product *= invstd", 1, 2, 0, true, {"product", "invstd"}},
+    [GA_NORM_FILTERS] = {"out = w * scale", 1, 3, 0, false, {"out", "w", "scale"}},
+    [GA_NORM_BIAS] = {"out = beta - centre * scale",
+                      1,
+                      4,
+                      0,
+                      false,
+                      {"out", "beta", "centre", "scale"}},
     [GA_NORM_GRADIENT] = {"out = (grad - (total + (x - mean) * (invstd * product)) * "
                           "share) * (gamma_ * invstd)",
                           1,

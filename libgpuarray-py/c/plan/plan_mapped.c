@@ -95,9 +95,9 @@ static bool may_take_over(const ga_frame *f, unsigned int first, unsigned int la
   return count_of(f, reader, data) == 1;
 }
 
-/* Allocates the output, or takes over an input in place. */
+/* Allocates the output, or takes over an input in place unless it `is_apart`. */
 static int make_result(ga_frame *f, unsigned int step, unsigned int last,
-                       unsigned int nd, const size_t *dims) {
+                       unsigned int nd, const size_t *dims, bool is_apart) {
   const GpuPlan *p = f->plan;
   const ga_step *reader = &p->graph.steps[last];
   GpuArray *out = &f->arrays[reader->outs[0]];
@@ -105,7 +105,7 @@ static int make_result(ga_frame *f, unsigned int step, unsigned int last,
   GA_TRY(ga__step_placed(f, reader, 0, nd, dims));
   if (out->data != NULL)
     return GA_NO_ERROR;
-  if (over >= 0 && reader->ins[over] != p->graph.steps[step].outs[0] &&
+  if (!is_apart && over >= 0 && reader->ins[over] != p->graph.steps[step].outs[0] &&
       may_take_over(f, step, last, (unsigned int)over))
     return ga__step_result(out, f, reader, 0, nd, dims);
   return ga__step_memory(out, f, reader->outs[0], nd, dims);
@@ -164,7 +164,9 @@ static int run_both(ga_frame *f, const maker *m, unsigned int step, unsigned int
   GpuArray *out = &f->arrays[reader->outs[0]];
   void *args[GA_MAPPED_ARGS];
   ga_mapping map = {.ge = reader->elemwise, .made = 1, .values = args};
-  GA_TRY(make_result(f, step, last, nd, dims));
+  const bool is_apart =
+      m->mappable && m->mappable->is_apart && m->mappable->is_apart(m->call);
+  GA_TRY(make_result(f, step, last, nd, dims, is_apart));
   args[0] = out;
   ga__step_inputs(args + 1, f, reader);
   while (reader->ins[map.made - 1] != f->plan->graph.steps[step].outs[0])

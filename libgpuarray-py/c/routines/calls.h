@@ -55,13 +55,16 @@ static inline double as_double(long long bits) {
 int ga__source_of_count(ga_source *out, const char *const *texts);
 int ga__source_of_rows(ga_source *out, const char *const *texts);
 /* Numbers of a gpuconv: nd, groups, flags, then three strides, dilations, and zeros
- * before and after. */
-enum { GA_CONV_PARAMS = 15 };
+ * before and after. Of a result five more: whether its only reader is a sum of it (1)
+ * or max(0, ) of that (2), and the places of bias, residual, scale and centre among the
+ * reader's inputs, from 1 on; 0 where there is none (ga_conv_reader). */
+enum { GA_CONV_PARAMS = 15, GA_CONV_RESULT_PARAMS = 20 };
 
 int ga__conv_shape(unsigned int *nd, size_t *dims, const ga_routine_call *c);
 int ga__conv_grad_image_shape(unsigned int *nd, size_t *dims, const ga_routine_call *c);
 int ga__conv_grad_filters_shape(unsigned int *nd, size_t *dims,
                                 const ga_routine_call *c);
+bool ga__conv_apart(const ga_routine_call *c);
 int ga__map_conv(GpuArray *out, const ga_routine_call *c, const ga_mapping *map);
 int ga__map_conv_grad_image(GpuArray *out, const ga_routine_call *c,
                             const ga_mapping *map);

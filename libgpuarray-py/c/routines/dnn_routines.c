@@ -1,5 +1,6 @@
 /* Layers of neural networks. */
 #include "c/convolution/conv.h"
+#include "c/device/context.h"
 #include "c/routines/calls.h"
 
 #include <gpuarray/dnn.h>
@@ -109,10 +110,33 @@ int ga__run_conv_grad_filters(ga_routine_call *c) {
   return run_conv(c, ga__conv_grad_filters_shape, GpuArray_conv_grad_filters);
 }
 
+/* Places of inputs, from 1 on, are those of arguments: there is one output. */
+static unsigned int place_of(long long place) {
+  return place > 0 && place < GA_MAPPED_ARGS ? (unsigned int)place : 0;
+}
+
+static ga_conv_reader reader_of(const ga_routine_call *c) {
+  const long long *p = c->params + GA_CONV_PARAMS;
+  if (c->n_params < GA_CONV_RESULT_PARAMS)
+    return (ga_conv_reader){0};
+  return (ga_conv_reader){.is_known = p[0] == 1 || p[0] == 2,
+                          .is_relu = p[0] == 2,
+                          .bias = place_of(p[1]),
+                          .residual = place_of(p[2]),
+                          .scale = place_of(p[3]),
+                          .centre = place_of(p[4])};
+}
+
+/* A vendor's library may read the residual after it has written results. */
+bool ga__conv_apart(const ga_routine_call *c) {
+  return c->context->backend->dnn != NULL && reader_of(c).residual > 0;
+}
+
 static int map_conv(GpuArray *out, enum ga_conv_role role, const ga_routine_call *c,
                     const ga_mapping *map) {
   const gpuconv conv = conv_of(c);
-  return ga__conv_mapped(out, role, c->ins[0], c->ins[1], &conv, map);
+  const ga_conv_reader reader = reader_of(c);
+  return ga__conv_mapped(out, role, c->ins[0], c->ins[1], &conv, map, &reader);
 }
 
 int ga__map_conv(GpuArray *out, const ga_routine_call *c, const ga_mapping *map) {

@@ -19,7 +19,7 @@ static const ga_routine routines[] = {
     {"searchsorted", "aa", 1, 0, 1, -1, ga__run_search, NULL},
     {"matrices", "a+", 3, 1, 0, -1, ga__run_matrices, NULL},
     {"fft", "ai", 2, 0, 1, -1, ga__run_fft, NULL},
-    {"conv", "aa", GA_CONV_PARAMS, 0, 1, -1, ga__run_conv, NULL},
+    {"conv", "aa", GA_CONV_RESULT_PARAMS, 0, 1, -1, ga__run_conv, NULL},
     {"conv_grad_image", "aai*", GA_CONV_PARAMS, 0, 1, -1, ga__run_conv_grad_image,
      NULL},
     {"conv_grad_filters", "aai*", GA_CONV_PARAMS, 0, 1, -1, ga__run_conv_grad_filters,
@@ -92,9 +92,9 @@ const ga_routine *ga__routine_find(const char *name) {
 }
 
 static const ga_mappable mappable[] = {
-    {"conv", ga__conv_shape, ga__map_conv},
-    {"conv_grad_image", ga__conv_grad_image_shape, ga__map_conv_grad_image},
-    {"conv_grad_filters", ga__conv_grad_filters_shape, ga__map_conv_grad_filters},
+    {"conv", ga__conv_shape, ga__map_conv, ga__conv_apart},
+    {"conv_grad_image", ga__conv_grad_image_shape, ga__map_conv_grad_image, NULL},
+    {"conv_grad_filters", ga__conv_grad_filters_shape, ga__map_conv_grad_filters, NULL},
 };
 
 const ga_mappable *ga__routine_mappable(const ga_routine *row) {

@@ -43,6 +43,8 @@ typedef struct ga_mappable {
   int (*shape)(unsigned int *nd, size_t *dims, const ga_routine_call *c);
   /* `out` is the expression's output. GA_DEVSUP_ERROR where no kernel does both. */
   int (*run)(GpuArray *out, const ga_routine_call *c, const ga_mapping *map);
+  /* True where the output must overwrite no input; NULL: never. */
+  bool (*is_apart)(const ga_routine_call *c);
 } ga_mappable;
 
 /* NULL where there is none */

@@ -42,6 +42,8 @@ static int replay_product(const ga_tape *tape, const command *c,
 }
 
 static void move_operand(ga_dnn_operand *o, const ga_binding *bindings) {
+  if (o->buffer == NULL)
+    return;
   const ga_binding real = resolve(bindings, o->buffer);
   o->buffer = real.buffer;
   o->offset += real.base;
@@ -53,6 +55,8 @@ static int replay_convolution(const ga_tape *tape, const command *c,
   move_operand(&call.image, bindings);
   move_operand(&call.filters, bindings);
   move_operand(&call.result, bindings);
+  move_operand(&call.bias, bindings);
+  move_operand(&call.residual, bindings);
   call.work = resolve(bindings, call.work).buffer;
   return ga__context_convolution(tape->head.context, &call);
 }

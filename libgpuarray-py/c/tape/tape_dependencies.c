@@ -4,18 +4,10 @@
 #include <string.h>
 
 size_t ga__command_buffers(const command *c) {
-  return c->kind == LAUNCH                              ? c->launch.n_args
-         : c->kind == PRODUCT || c->kind == CONVOLUTION ? 4
-                                                        : 2;
-}
-
-/* The workspace is written too. */
-static const gpudata *buffer_of(bool *writes, const ga_dnn_call *call, size_t i) {
-  const ga_dnn_operand *o = i == 0   ? &call->image
-                            : i == 1 ? &call->filters
-                                     : &call->result;
-  *writes = i == 3 || o == ga__dnn_written(call);
-  return i == 3 ? call->work : o->buffer;
+  return c->kind == LAUNCH        ? c->launch.n_args
+         : c->kind == PRODUCT     ? 4
+         : c->kind == CONVOLUTION ? GA_DNN_BUFFERS
+                                  : 2;
 }
 
 const gpudata *ga__command_buffer(bool *writes, const command *c, size_t i) {
@@ -33,7 +25,7 @@ const gpudata *ga__command_buffer(bool *writes, const command *c, size_t i) {
            : i == 2 ? product->bias.buffer
                     : product->c.buffer;
   case CONVOLUTION:
-    return buffer_of(writes, c->u.convolution, i);
+    return ga__dnn_buffer(writes, c->u.convolution, (unsigned int)i);
   case COLLECTIVE:
     *writes = c->u.collective->writes[i];
     return c->u.collective->parts[i].data;

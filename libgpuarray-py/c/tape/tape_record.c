@@ -113,10 +113,10 @@ int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
 
 int ga__tape_convolution(ga_tape *tape, const ga_dnn_call *call) {
   command *c = NULL;
-  GA_TRY(ga__tape_keep(tape, call->image.buffer));
-  GA_TRY(ga__tape_keep(tape, call->filters.buffer));
-  GA_TRY(ga__tape_keep(tape, call->result.buffer));
-  GA_TRY(ga__tape_keep(tape, call->work));
+  for (unsigned int i = 0; i < GA_DNN_BUFFERS; i++) {
+    bool writes;
+    GA_TRY(ga__tape_keep(tape, ga__dnn_buffer(&writes, call, i)));
+  }
   GA_TRY(new_command(&c, tape, CONVOLUTION));
   c->u.convolution = ga__alloc(1, sizeof *call);
   GA_TRY_MEMORY(c->u.convolution);

@@ -12,14 +12,16 @@
 #include "cuda/library/dnn_choice.h"
 #include "cuda/library/dnn_tensor.h"
 
+enum { NO_ENGINE = -1 };
 enum { PLANS = 256 }; /* cached; those of graphs do not count */
 
 typedef struct dnn_plan {
   ga_dnn_question asked;
   ga_dnn_descriptors graph, plan;
-  ga_dnn_descriptors pack; /* arguments of the latest execution, or empty */
-  void *addresses[4];      /* in `pack` */
+  ga_dnn_descriptors pack;           /* arguments of the latest execution, or empty */
+  void *addresses[GA_DNN_ADDRESSES]; /* in `pack` */
   size_t work_size;
+  int64_t cost;  /* of the choice */
   uint64_t used; /* time of last use */
   bool is_captured;
 } dnn_plan;
@@ -153,6 +155,10 @@ static int choose(ga_dnn_engine *engine, ga_cuda_device *d, const ga_dnn_chooser
     return GA_NO_ERROR;
   if (!ga__dnn_recall(engine, c, folder)) {
     int status = ga__dnn_time(engine, c);
+    if (status == GA_DEVSUP_ERROR && ga__dnn_has_epilogue(c->question)) {
+      *engine = (ga_dnn_engine){.number = NO_ENGINE}; /* not asked for again */
+      status = GA_NO_ERROR;
+    }
     if (status == GA_NO_ERROR)
       ga__dnn_remember(engine, c, folder);
     else if (status == GA_MEMORY_ERROR)
@@ -200,6 +206,9 @@ static int make_plan(dnn_plan *p, ga_cuda_device *d, const ga_dnn_chooser *c,
   ga_dnn_engine engine;
   if (!is_bound || find_choice(&engine, d, c->question)) {
     GA_TRY(choose(&engine, d, c, folder));
+    if (engine.number == NO_ENGINE)
+      return GA_FAIL(GA_DEVSUP_ERROR, "cuDNN has no engine for this epilogue");
+    p->cost = engine.cost;
     int status = ga__dnn_plan(&p->plan, &p->work_size, c->handle, c->graph, &engine);
     if (status != GA_NO_ERROR || !is_bound || p->work_size <= c->most_work)
       return status;
@@ -251,18 +260,21 @@ static int get_plan(dnn_plan **out, ga_cuda_device *d, const ga_dnn_call *call,
 /* ---- execution ---- */
 
 static void *address_of(const ga_dnn_operand *o) {
+  if (o->buffer == NULL)
+    return NULL;
   return (char *)ga__buffer_memory(o->buffer) + o->offset;
 }
 
 static int execute(ga_cuda_device *d, const ga_dnn_call *call) {
-  void *const addresses[4] = {address_of(&call->image), address_of(&call->filters),
-                              address_of(&call->result),
-                              call->work ? ga__buffer_memory(call->work) : NULL};
+  void *const addresses[GA_DNN_ADDRESSES] = {
+      address_of(&call->image),    address_of(&call->filters),
+      address_of(&call->result),   address_of(&call->bias),
+      address_of(&call->residual), call->work ? ga__buffer_memory(call->work) : NULL};
   dnn_plan *p;
   GA_TRY(get_plan(&p, d, call, call->work_size, NULL, true));
   if (p->pack.n == 0 || memcmp(p->addresses, addresses, sizeof addresses) != 0) {
     ga__dnn_destroy(&p->pack);
-    GA_TRY(ga__dnn_pack(&p->pack, addresses));
+    GA_TRY(ga__dnn_pack(&p->pack, &p->asked, addresses));
     memcpy(p->addresses, addresses, sizeof addresses);
   }
   p->is_captured |= ga__cuda_stream(d) != d->stream;
@@ -306,8 +318,8 @@ static bool dnn_serves(void *device, const ga_dnn_call *call) {
   return ga__dnn_fits(call);
 }
 
-static int dnn_workspace(size_t *out, void *device, const ga_dnn_call *call,
-                         const char *folder) {
+static int dnn_workspace(size_t *out, int64_t *cost, void *device,
+                         const ga_dnn_call *call, const char *folder) {
   ga_cuda_device *d = device;
   dnn_plan *p = NULL;
   CUcontext previous;
@@ -316,6 +328,8 @@ static int dnn_workspace(size_t *out, void *device, const ga_dnn_call *call,
   int status = get_plan(&p, d, call, ga__dnn_most_work(), folder, false);
   if (status == GA_NO_ERROR)
     *out = p->work_size;
+  if (status == GA_NO_ERROR && cost != NULL)
+    *cost = p->cost;
   ga__cuda_unlock_handles(d);
   ga__cuda_leave(d, previous);
   return status;

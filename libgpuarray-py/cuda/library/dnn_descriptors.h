@@ -6,6 +6,7 @@
 
 /* cudnnBackendDescriptorType */
 enum ga_dnn_kind {
+  DNN_POINTWISE = 0,
   DNN_CONVOLUTION = 1,
   DNN_ENGINE = 2,
   DNN_CONFIG = 3,
@@ -16,6 +17,7 @@ enum ga_dnn_kind {
   DNN_FORWARD = 10,
   DNN_BY_FILTERS = 11,
   DNN_BY_IMAGE = 12,
+  DNN_APPLY = 13, /* of a pointwise operation */
   DNN_GRAPH = 15,
   DNN_PACK = 16,
   DNN_TENSOR = 17
@@ -25,6 +27,7 @@ enum ga_dnn_kind {
 enum ga_dnn_type {
   TYPE_HANDLE = 0,
   TYPE_DATA_TYPE = 1,
+  TYPE_BOOLEAN = 2,
   TYPE_INT64 = 3,
   TYPE_FLOAT = 4,
   TYPE_DOUBLE = 5,
@@ -32,12 +35,17 @@ enum ga_dnn_type {
   TYPE_CONVOLUTION_MODE = 7,
   TYPE_HEURISTIC_MODE = 8,
   TYPE_KNOB = 9,
+  TYPE_NAN = 10,
   TYPE_NUMERICAL_NOTE = 11,
+  TYPE_POINTWISE_MODE = 14,
   TYPE_DESCRIPTOR = 15
 };
 
 /* cudnnBackendAttributeName */
 enum ga_dnn_name {
+  POINTWISE_MODE = 0,
+  POINTWISE_COMPUTE_TYPE = 1,
+  POINTWISE_NAN = 2,
   CONVOLUTION_COMPUTE_TYPE = 100,
   CONVOLUTION_MODE = 101,
   CONVOLUTION_DILATIONS = 102,
@@ -55,6 +63,10 @@ enum ga_dnn_name {
   PLAN_WORKSPACE_SIZE = 402,
   KNOB_CHOICE_TYPE = 600,
   KNOB_CHOICE_VALUE = 601,
+  APPLY_POINTWISE = 750,
+  APPLY_X = 751,
+  APPLY_B = 752,
+  APPLY_Y = 753,
   GRAPH_HANDLE = 800,
   GRAPH_OPERATIONS = 801,
   GRAPH_ENGINE_COUNT = 802,
@@ -63,6 +75,7 @@ enum ga_dnn_name {
   TENSOR_SHAPE = 902,
   TENSOR_STRIDES = 903,
   TENSOR_ID = 906,
+  TENSOR_IS_VIRTUAL = 907,
   PACK_IDS = 1000,
   PACK_ADDRESSES = 1001,
   PACK_WORKSPACE = 1003,

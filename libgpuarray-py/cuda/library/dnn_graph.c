@@ -6,7 +6,7 @@
 enum { DATA_FLOAT = 0, DATA_DOUBLE = 1, DATA_HALF = 2, DATA_BFLOAT16 = 9 };
 enum { MODE_CONVOLUTION = 0, MODE_CROSS_CORRELATION = 1 };
 
-static const int64_t ids[3] = {1, 2, 3}; /* of image, filters, result */
+static const int64_t ids[GA_DNN_TENSORS] = {1, 2, 3, 4, 5};
 
 static int type_of(int64_t typecode) {
   return typecode == GA_HALF       ? DATA_HALF
@@ -57,36 +57,122 @@ static const operation operations[] = {
     [GA_DNN_BY_FILTERS] = {DNN_BY_FILTERS, 712, 713, 714, {716, 715, 717}},
 };
 
-/* result = 1 * convolution + 0 * result; the list has the tensors and the convolution
- * before it. */
-static int add_operation(ga_dnn_descriptors *d, const ga_dnn_question *q) {
+/* Descriptors of a graph. */
+typedef struct parts {
+  cudnnDescriptor tensors[GA_DNN_TENSORS];
+  cudnnDescriptor convolution, operations[4];
+  int64_t n_operations;
+} parts;
+
+/* The convolution, with `result` for that tensor: what is written is 1 times it. */
+static int add_operation(ga_dnn_descriptors *d, const ga_dnn_question *q, parts *p,
+                         cudnnDescriptor result) {
   const operation *o = &operations[q->role];
-  const cudnnDescriptor *parts = d->list;
   const float narrow[2] = {1, 0};
   const double wide[2] = {1, 0};
   const bool is_double = q->typecode == GA_DOUBLE;
   const enum ga_dnn_type type = is_double ? TYPE_DOUBLE : TYPE_FLOAT;
   GA_TRY(ga__dnn_add(d, o->kind));
   for (int i = 0; i < 3; i++)
-    GA_TRY(ga__dnn_set(d, o->tensors[i], TYPE_DESCRIPTOR, 1, &parts[i]));
-  GA_TRY(ga__dnn_set(d, o->convolution, TYPE_DESCRIPTOR, 1, &parts[3]));
+    GA_TRY(ga__dnn_set(d, o->tensors[i], TYPE_DESCRIPTOR, 1,
+                       i == DNN_RESULT ? &result : &p->tensors[i]));
+  GA_TRY(ga__dnn_set(d, o->convolution, TYPE_DESCRIPTOR, 1, &p->convolution));
   GA_TRY(ga__dnn_set(d, o->alpha, type, 1,
                      is_double ? (const void *)&wide[0] : &narrow[0]));
   GA_TRY(ga__dnn_set(d, o->beta, type, 1,
                      is_double ? (const void *)&wide[1] : &narrow[1]));
+  GA_TRY(ga__dnn_finalize(d));
+  p->operations[p->n_operations++] = ga__dnn_last(d);
+  return GA_NO_ERROR;
+}
+
+/* ---- epilogue ---- */
+
+/* cudnnPointwiseMode */
+enum pointwise { POINTWISE_ADD = 0, POINTWISE_RELU = 100 };
+
+/* Number of a tensor between operations, of the result's shape, which is not stored. */
+enum { FIRST_VIRTUAL = 11 };
+
+static int add_virtual(ga_dnn_descriptors *d, const ga_dnn_question *q, int64_t id) {
+  const ga_dnn_tensor *t = &q->tensors[DNN_RESULT];
+  const size_t rank = (size_t)q->nd + 2;
+  const bool is_virtual = true;
+  GA_TRY(ga__dnn_add(d, DNN_TENSOR));
+  GA_TRY(ga__dnn_set_word(d, TENSOR_TYPE, TYPE_DATA_TYPE, DATA_FLOAT));
+  GA_TRY(ga__dnn_set(d, TENSOR_SHAPE, TYPE_INT64, rank, t->shape));
+  GA_TRY(ga__dnn_set(d, TENSOR_STRIDES, TYPE_INT64, rank, t->strides));
+  GA_TRY(ga__dnn_set_int(d, TENSOR_ALIGNMENT, t->alignment));
+  GA_TRY(ga__dnn_set_int(d, TENSOR_ID, id));
+  GA_TRY(ga__dnn_set(d, TENSOR_IS_VIRTUAL, TYPE_BOOLEAN, 1, &is_virtual));
   return ga__dnn_finalize(d);
+}
+
+/* y = mode(x, b), or of x alone where b is NULL. */
+static int apply(ga_dnn_descriptors *d, parts *p, enum pointwise mode,
+                 cudnnDescriptor x, cudnnDescriptor b, cudnnDescriptor y) {
+  GA_TRY(ga__dnn_add(d, DNN_POINTWISE));
+  const cudnnDescriptor pointwise = ga__dnn_last(d);
+  GA_TRY(ga__dnn_set_word(d, POINTWISE_MODE, TYPE_POINTWISE_MODE, (int)mode));
+  GA_TRY(ga__dnn_set_word(d, POINTWISE_COMPUTE_TYPE, TYPE_DATA_TYPE, DATA_FLOAT));
+  if (mode == POINTWISE_RELU)
+    GA_TRY(ga__dnn_set_word(d, POINTWISE_NAN, TYPE_NAN, 1));
+  GA_TRY(ga__dnn_finalize(d));
+  GA_TRY(ga__dnn_add(d, DNN_APPLY));
+  GA_TRY(ga__dnn_set(d, APPLY_POINTWISE, TYPE_DESCRIPTOR, 1, &pointwise));
+  GA_TRY(ga__dnn_set(d, APPLY_X, TYPE_DESCRIPTOR, 1, &x));
+  if (b != NULL)
+    GA_TRY(ga__dnn_set(d, APPLY_B, TYPE_DESCRIPTOR, 1, &b));
+  GA_TRY(ga__dnn_set(d, APPLY_Y, TYPE_DESCRIPTOR, 1, &y));
+  GA_TRY(ga__dnn_finalize(d));
+  p->operations[p->n_operations++] = ga__dnn_last(d);
+  return GA_NO_ERROR;
+}
+
+/* The convolution, then what is there of + residual, + bias, max(0, ), in the order
+ * that cuDNN's compiled engines have. */
+static int add_operations(ga_dnn_descriptors *d, const ga_dnn_question *q, parts *p) {
+  const int adds[] = {DNN_RESIDUAL, DNN_BIAS};
+  int64_t left = ga__dnn_has(q, DNN_RESIDUAL) + ga__dnn_has(q, DNN_BIAS) + q->is_relu;
+  int64_t id = FIRST_VIRTUAL;
+  cudnnDescriptor x = p->tensors[DNN_RESULT];
+  if (left > 0) {
+    GA_TRY(add_virtual(d, q, id++));
+    x = ga__dnn_last(d);
+  }
+  GA_TRY(add_operation(d, q, p, x));
+  for (int i = 0; i < 2; i++) {
+    if (!ga__dnn_has(q, adds[i]))
+      continue;
+    cudnnDescriptor y = p->tensors[DNN_RESULT];
+    if (--left > 0) {
+      GA_TRY(add_virtual(d, q, id++));
+      y = ga__dnn_last(d);
+    }
+    GA_TRY(apply(d, p, POINTWISE_ADD, x, p->tensors[adds[i]], y));
+    x = y;
+  }
+  if (!q->is_relu)
+    return GA_NO_ERROR;
+  return apply(d, p, POINTWISE_RELU, x, NULL, p->tensors[DNN_RESULT]);
 }
 
 static int add_graph(ga_dnn_descriptors *d, cudnnHandle handle,
                      const ga_dnn_question *q) {
-  for (int i = 0; i < 3; i++)
+  parts p = {.n_operations = 0};
+  for (int i = 0; i < GA_DNN_TENSORS; i++) {
+    if (!ga__dnn_has(q, i))
+      continue;
     GA_TRY(add_tensor(d, q, i));
+    p.tensors[i] = ga__dnn_last(d);
+  }
   GA_TRY(add_convolution(d, q));
-  GA_TRY(add_operation(d, q));
-  const cudnnDescriptor operation_of_graph = ga__dnn_last(d);
+  p.convolution = ga__dnn_last(d);
+  GA_TRY(add_operations(d, q, &p));
   GA_TRY(ga__dnn_add(d, DNN_GRAPH));
   GA_TRY(ga__dnn_set(d, GRAPH_HANDLE, TYPE_HANDLE, 1, &handle));
-  GA_TRY(ga__dnn_set(d, GRAPH_OPERATIONS, TYPE_DESCRIPTOR, 1, &operation_of_graph));
+  GA_TRY(ga__dnn_set(d, GRAPH_OPERATIONS, TYPE_DESCRIPTOR, (size_t)p.n_operations,
+                     p.operations));
   return ga__dnn_finalize(d);
 }
 
@@ -158,15 +244,27 @@ int ga__dnn_plan(ga_dnn_descriptors *plan, size_t *work_size, cudnnHandle handle
 
 /* ---- arguments ---- */
 
-static int add_pack(ga_dnn_descriptors *d, void *const addresses[4]) {
+static int add_pack(ga_dnn_descriptors *d, const ga_dnn_question *q,
+                    void *const addresses[GA_DNN_ADDRESSES]) {
+  int64_t present[GA_DNN_TENSORS];
+  void *list[GA_DNN_TENSORS];
+  size_t n = 0;
+  for (int i = 0; i < GA_DNN_TENSORS; i++) {
+    if (!ga__dnn_has(q, i))
+      continue;
+    present[n] = ids[i];
+    list[n++] = addresses[i];
+  }
   GA_TRY(ga__dnn_add(d, DNN_PACK));
-  GA_TRY(ga__dnn_set(d, PACK_IDS, TYPE_INT64, 3, ids));
-  GA_TRY(ga__dnn_set(d, PACK_ADDRESSES, TYPE_POINTER, 3, (const void *)addresses));
-  GA_TRY(ga__dnn_set(d, PACK_WORKSPACE, TYPE_POINTER, 1, (const void *)&addresses[3]));
+  GA_TRY(ga__dnn_set(d, PACK_IDS, TYPE_INT64, n, present));
+  GA_TRY(ga__dnn_set(d, PACK_ADDRESSES, TYPE_POINTER, n, (const void *)list));
+  GA_TRY(ga__dnn_set(d, PACK_WORKSPACE, TYPE_POINTER, 1,
+                     (const void *)&addresses[GA_DNN_TENSORS]));
   return ga__dnn_finalize(d);
 }
 
-int ga__dnn_pack(ga_dnn_descriptors *pack, void *const addresses[4]) {
+int ga__dnn_pack(ga_dnn_descriptors *pack, const ga_dnn_question *q,
+                 void *const addresses[GA_DNN_ADDRESSES]) {
   pack->n = 0;
-  return end(pack, add_pack(pack, addresses));
+  return end(pack, add_pack(pack, q, addresses));
 }

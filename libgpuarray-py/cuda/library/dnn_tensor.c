@@ -51,16 +51,17 @@ static bool is_typed(const ga_dnn_call *call) {
 }
 
 bool ga__dnn_fits(const ga_dnn_call *call) {
-  const ga_dnn_operand *const operands[] = {&call->image, &call->filters,
-                                            &call->result};
+  const ga_dnn_operand *const operands[] = {&call->image, &call->filters, &call->result,
+                                            &call->bias, &call->residual};
   if (!is_typed(call) || call->nd < 1 || call->nd > GA_DNN_MAX_AXES)
     return false;
   for (unsigned int i = 0; i < call->nd; i++)
     if (call->stride[i] > INT_MAX || call->dilation[i] > INT_MAX ||
         call->before[i] > INT_MAX || call->after[i] > INT_MAX)
       return false;
-  for (int i = 0; i < 3; i++)
-    if (layouts_of(operands[i], call->nd) == 0)
+  for (int i = 0; i < GA_DNN_TENSORS; i++)
+    if ((i <= DNN_RESULT || operands[i]->buffer != NULL) &&
+        layouts_of(operands[i], call->nd) == 0)
       return false;
   return call->image.shape[1] == call->filters.shape[1] * call->groups;
 }
@@ -111,8 +112,13 @@ ga_dnn_question ga__dnn_question_of(const ga_dnn_call *call) {
     q.before[i] = (int64_t)call->before[i];
     q.after[i] = (int64_t)call->after[i];
   }
-  fill_tensor(&q.tensors[0], &call->image, call->nd, layout);
-  fill_tensor(&q.tensors[1], &call->filters, call->nd, layout);
-  fill_tensor(&q.tensors[2], &call->result, call->nd, layout);
+  fill_tensor(&q.tensors[DNN_IMAGE], &call->image, call->nd, layout);
+  fill_tensor(&q.tensors[DNN_FILTERS], &call->filters, call->nd, layout);
+  fill_tensor(&q.tensors[DNN_RESULT], &call->result, call->nd, layout);
+  if (call->bias.buffer != NULL)
+    fill_tensor(&q.tensors[DNN_BIAS], &call->bias, call->nd, layout);
+  if (call->residual.buffer != NULL)
+    fill_tensor(&q.tensors[DNN_RESIDUAL], &call->residual, call->nd, layout);
+  q.is_relu = call->is_relu;
   return q;
 }
