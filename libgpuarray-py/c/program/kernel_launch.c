@@ -75,7 +75,7 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch) {
 
 int ga__kernel_launch_items(gpukernel *k, const ga_args *args, size_t items,
                             size_t threads, size_t most) {
-  while (threads > ga__kernel_threads(k))
+  while (!ga__kernel_takes(k, threads))
     threads /= 2;
   const size_t blocks = (items - 1) / threads + 1;
   const ga_launch launch = {.nd = 1,
