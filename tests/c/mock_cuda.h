@@ -49,6 +49,8 @@ typedef struct mock_cuda {
   long launches, graph_launches, peer_copies, compilations, products;
   long overlaps;             /* nodes of graphs that may start beside the one before */
   unsigned int compile_time; /* us that NVRTC is to take */
+  int together;         /* compilations that wait for each other, for 20 s at most */
+  int met, alone;       /* that have begun to, and that waited in vain */
   long branches;        /* nodes of graphs that do not wait for the node before them */
   long choices;         /* nodes of graphs that chose a side, as they ran */
   int own_shared;       /* bytes of shared memory that each kernel has of its own */

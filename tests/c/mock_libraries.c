@@ -98,8 +98,22 @@ static void take_time(void) {
   atomic_fetch_sub(&n_compiling, 1);
 }
 
+static void meet(void) {
+  mock_lock();
+  mock_state.met++;
+  for (int i = 0; i < 20000 && mock_state.met < mock_state.together; i++) {
+    mock_end(0);
+    usleep(1000);
+    mock_lock();
+  }
+  mock_state.alone += mock_state.met < mock_state.together;
+  mock_end(0);
+}
+
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n_options,
                                 const char *const *options) {
+  if (mock_state.together > 0)
+    meet();
   if (mock_state.compile_time > 0)
     take_time();
   nvrtcResult result = mock_begin_anywhere();

@@ -1,8 +1,8 @@
 /* Convolutions: the arrays, and the choice of a kernel. */
-#include "c/dnn/batch_norm.h"
 #include "c/convolution/conv_choice.h"
 #include "c/convolution/conv_map.h"
 #include "c/convolution/conv_tiles.h"
+#include "c/dnn/batch_norm.h"
 
 #include <string.h>
 
@@ -247,9 +247,14 @@ int ga__conv_mapped(GpuArray *out, enum ga_conv_role role, const GpuArray *a,
   ga_conv call;
   GA_TRY(describe(&call, &list[role], c, role));
   const enum ga_conv_way way = ga__conv_way(&call, run_own);
-  if (way == GA_CONV_BY_VENDOR && reader->is_known && out->typecode == a->typecode)
-    return run_reader(&list[role], &call, c, map, reader);
-  if (way != GA_CONV_BY_OWN || !ga__conv_map_fits(map, &call) ||
+  const bool is_open = way == GA_CONV_UNDECIDED;
+  if ((is_open || way == GA_CONV_BY_VENDOR) && reader->is_known &&
+      out->typecode == a->typecode) {
+    const int status = run_reader(&list[role], &call, c, map, reader);
+    if (!is_open)
+      return status;
+  }
+  if ((!is_open && way != GA_CONV_BY_OWN) || !ga__conv_map_fits(map, &call) ||
       !ga__conv_tiles_map(&call))
     return GA_FAIL(GA_DEVSUP_ERROR, "%s: no kernel stores an expression of this one",
                    role_names[role]);

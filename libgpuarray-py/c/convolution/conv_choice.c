@@ -237,6 +237,14 @@ static bool read_choice(enum ga_conv_way *way, const char *folder, const ga_strb
   return true;
 }
 
+/* Records all ways: kernels compile on other threads, while the vendor's library times
+ * its own. */
+static void rehearse(const ga_conv *c, const ga_conv_run runs[GA_CONV_WAYS]) {
+  for (int way = 0; way < GA_CONV_WAYS; way++)
+    if (runs[way] != NULL)
+      runs[way](c);
+}
+
 /* The choice from disk, or by timing, which is stored; false if there is none. */
 static bool choose(enum ga_conv_way *way, const ga_conv *c, const signature *s,
                    const ga_conv_run runs[GA_CONV_WAYS]) {
@@ -245,7 +253,10 @@ static bool choose(enum ga_conv_way *way, const ga_conv *c, const signature *s,
   bool is_whole, is_chosen = false;
   if (make_key(&key, c->context, s) == GA_NO_ERROR) {
     is_chosen = read_choice(way, folder, &key, runs);
-    if (!is_chosen) {
+    if (!is_chosen && ga__recording_drop(c->context)) {
+      rehearse(c, runs);
+      *way = GA_CONV_UNDECIDED;
+    } else if (!is_chosen) {
       ga_recording *recording = ga__recording_suspend();
       is_chosen = time_all(way, &is_whole, c, runs);
       ga__recording_resume(recording);
@@ -271,7 +282,7 @@ enum ga_conv_way ga__conv_fastest(const ga_conv *c,
   if (known)
     return known->way;
   if (!choose(&way, c, &s, runs))
-    return otherwise;
+    return way == GA_CONV_UNDECIDED ? way : otherwise;
   add(object, &s, way);
   return way;
 }

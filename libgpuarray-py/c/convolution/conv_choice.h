@@ -10,7 +10,8 @@ enum ga_conv_way {
   GA_CONV_BY_PRODUCTS, /* one for each image */
   GA_CONV_BY_COLUMNS,  /* one for all images */
   GA_CONV_BY_VENDOR,
-  GA_CONV_WAYS
+  GA_CONV_WAYS,
+  GA_CONV_UNDECIDED = GA_CONV_WAYS /* what is recorded will be dropped */
 };
 
 /* Queues a convolution. */
@@ -18,7 +19,8 @@ typedef int (*ga_conv_run)(const ga_conv *c);
 
 /* The way that takes the shortest time, of those that `runs` has. They are timed once
  * for a signature, on memory of their own, which waits; the answer is kept in memory
- * and on disk. `otherwise` where they could not be timed. */
+ * and on disk. `otherwise` where they could not be timed; undecided in a rehearsal
+ * (ga__recording_drop), which has then recorded all of them. */
 enum ga_conv_way ga__conv_fastest(const ga_conv *c,
                                   const ga_conv_run runs[GA_CONV_WAYS],
                                   enum ga_conv_way otherwise);

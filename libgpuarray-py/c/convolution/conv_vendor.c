@@ -289,7 +289,7 @@ int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own) {
   ga_conv_run runs[GA_CONV_WAYS] = {0};
   const enum ga_conv_way way = choose(runs, c, own);
   *done = false;
-  if (way == GA_CONV_BY_OWN)
+  if (way == GA_CONV_BY_OWN || way == GA_CONV_UNDECIDED)
     return GA_NO_ERROR;
   const int status = runs[way](c);
   *done = status == GA_NO_ERROR;

@@ -3,11 +3,23 @@
 
 static _Thread_local ga_recording *current;
 
-ga_tape *ga__recording_current(const gpucontext *ctx) {
+static ga_recording *recording_of(const gpucontext *ctx) {
   ga_recording *r = current;
   while (r != NULL && r->context != ctx)
     r = r->outer;
-  return (ga_tape *)(void *)r;
+  return r;
+}
+
+ga_tape *ga__recording_current(const gpucontext *ctx) {
+  return (ga_tape *)(void *)recording_of(ctx);
+}
+
+bool ga__recording_drop(const gpucontext *ctx) {
+  ga_recording *r = recording_of(ctx);
+  if (r == NULL || !r->is_rehearsal)
+    return false;
+  r->is_void = true;
+  return true;
 }
 
 void ga__recording_enter(ga_recording *r) {

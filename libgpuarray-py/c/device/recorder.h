@@ -29,6 +29,8 @@ typedef struct ga_recording {
   const ga_recorder *recorder;
   gpucontext *context;
   struct ga_recording *outer; /* the thread's enclosing recording */
+  bool is_rehearsal;          /* may be dropped, and recorded once more */
+  bool is_void;               /* is to be */
 } ga_recording;
 
 static inline const ga_recorder *ga__recorder(const ga_tape *tape) {
@@ -38,6 +40,10 @@ static inline const ga_recorder *ga__recorder(const ga_tape *tape) {
 /* The tape to which this thread's new buffers of the context belong, or NULL. The
  * innermost one, where a step's function records another plan. */
 ga_tape *ga__recording_current(const gpucontext *ctx);
+/* True if what this thread records is a rehearsal, which is then dropped: a choice by
+ * time may begin what it needs there, kernels above all, and is made in the next
+ * recording, so that the kernels of all choices compile at once. */
+bool ga__recording_drop(const gpucontext *ctx);
 /* Push and pop on the thread's stack of recordings. */
 void ga__recording_enter(ga_recording *r);
 void ga__recording_leave(ga_recording *r);

@@ -240,14 +240,29 @@ static int record_bound(ga_frame *f, ga_bound *bound, const GpuArray *const *ins
   return status;
 }
 
+/* *out is to be freed on failure, too. */
+static int record_once(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
+                       const long long *ints, int *failed_step, bool is_rehearsal) {
+  ga_frame f;
+  int status = open_frame(&f, p);
+  *out = NULL;
+  GA_THEN(status, new_bound(out, p));
+  if (status == GA_NO_ERROR && is_rehearsal)
+    ga__tape_rehearse((*out)->tape);
+  GA_THEN(status, record_bound(&f, *out, ins, ints, failed_step));
+  close_frame(&f);
+  return status;
+}
+
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                   const long long *ints, int *failed_step) {
-  ga_frame f;
-  ga_bound *bound = NULL;
-  int status = open_frame(&f, p);
-  GA_THEN(status, new_bound(&bound, p));
-  GA_THEN(status, record_bound(&f, bound, ins, ints, failed_step));
-  close_frame(&f);
+  const bool rehearses = p->context->backend->compiles_at_once;
+  ga_bound *bound;
+  int status = record_once(&bound, p, ins, ints, failed_step, rehearses);
+  if (status == GA_NO_ERROR && ga__tape_is_void(bound->tape)) {
+    ga__bound_free(bound);
+    status = record_once(&bound, p, ins, ints, failed_step, false);
+  }
   GA_THEN(status, finish(bound, &p->graph, failed_step));
   if (status == GA_NO_ERROR)
     *out = bound;

@@ -9,6 +9,14 @@ void ga__tape_leave(ga_tape *tape) {
   ga__recording_leave(&tape->head);
 }
 
+void ga__tape_rehearse(ga_tape *tape) {
+  tape->head.is_rehearsal = true;
+}
+
+bool ga__tape_is_void(const ga_tape *tape) {
+  return tape->head.is_void;
+}
+
 int ga__tape_refuse(const GpuArray *a, const char *operation) {
   if (a == NULL || a->data == NULL || a->data->tape == NULL)
     return GA_NO_ERROR;
@@ -29,7 +37,7 @@ unsigned int ga__tape_failed(const ga_tape *tape) {
 int ga__tape_new(ga_tape **out, gpucontext *ctx) {
   ga_tape *tape = ga__alloc(1, sizeof *tape);
   GA_TRY_MEMORY(tape);
-  tape->head = (ga_recording){&ga__tape_recorder, ctx, NULL};
+  tape->head = (ga_recording){.recorder = &ga__tape_recorder, .context = ctx};
   gpucontext_retain(ctx);
   *out = tape;
   return GA_NO_ERROR;

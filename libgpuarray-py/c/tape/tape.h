@@ -51,6 +51,10 @@ int ga__tape_new(ga_tape **out, gpucontext *ctx);
 void ga__tape_free(ga_tape *tape);
 void ga__tape_enter(ga_tape *tape);
 void ga__tape_leave(ga_tape *tape);
+/* The recording is a rehearsal (ga__recording_drop). */
+void ga__tape_rehearse(ga_tape *tape);
+/* True if it is to be recorded once more. */
+bool ga__tape_is_void(const ga_tape *tape);
 /* GA_UNSUPPORTED_ERROR for a placeholder, which has no elements to keep. */
 int ga__tape_refuse(const GpuArray *a, const char *operation);
 /* Step number of the commands recorded next; 0: none. */
