@@ -312,3 +312,6 @@ def test_values_of_every_size_are_copied(context, dtype):
     kept = Matrix.made(lib.GpuSparse_keep, matrix.struct, ffi.NULL)
     is_set = host.data != 0
     assert_same(read(kept.struct.values), host.data[is_set], exact=True)
+    again = Matrix.made(lib.GpuSparse_keep, kept.struct, ffi.NULL)
+    values = (ffi.addressof(matrix.struct.values) for matrix in (again, kept))
+    assert lib.GpuArray_share(*values)

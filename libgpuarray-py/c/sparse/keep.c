@@ -1,4 +1,6 @@
 /* Values of sparse matrices by a mask. */
+#include <gpuarray/index.h>
+
 #include "c/sparse/sparse.h"
 
 static int check_mask(const GpuSparse *a, const GpuArray *mask, const char *operation) {
@@ -34,7 +36,11 @@ int GpuSparse_keep_fill(GpuSparse *out, const GpuSparse *a, const GpuArray *coun
 
 static int keep_nonzeros(GpuSparse *out, const GpuSparse *a) {
   GpuArray mask = {0};
+  size_t n = 0;
   const ga_sparse_choice c = {true, &mask, "sparse keep"};
+  GA_TRY(GpuArray_count_nonzero(&n, &a->values));
+  if (n == ga__sparse_count(a))
+    return GpuSparse_view(out, a);
   GA_TRY(GpuArray_astype(&mask, &a->values, GA_BOOL, GA_C_ORDER));
   const int status = ga__sparse_choose(out, a, &c);
   GpuArray_clear(&mask);

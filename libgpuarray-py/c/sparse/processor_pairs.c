@@ -172,9 +172,13 @@ int ga__sparse_keep_rows(GpuSparse *out, const GpuSparse *a, const GpuArray *mas
   int status = GpuArray_empty(&counts, ctx, GA_ULONG, 1, &shares, GA_C_ORDER);
   GA_THEN(status, queue_keep(NULL, a, mask, &counts));
   GA_THEN(status, sum_words(&n, &counts));
-  GA_THEN(status, GpuSparse_empty(&result, ctx, GA_SPARSE_CSR, a->rows, a->columns, n,
-                                  a->values.typecode, a->indices.typecode));
-  GA_THEN(status, queue_keep(&result, a, mask, &counts));
+  if (status == GA_NO_ERROR && mask == NULL && n == ga__sparse_count(a)) {
+    status = GpuSparse_view(&result, a);
+  } else {
+    GA_THEN(status, GpuSparse_empty(&result, ctx, GA_SPARSE_CSR, a->rows, a->columns, n,
+                                    a->values.typecode, a->indices.typecode));
+    GA_THEN(status, queue_keep(&result, a, mask, &counts));
+  }
   GpuArray_clear(&counts);
   return ga__sparse_return(out, &result, status);
 }

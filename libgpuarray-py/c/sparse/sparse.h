@@ -133,7 +133,7 @@ int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
 /* True if it is the way for this shape. */
 bool ga__sparse_merges_rows(const GpuSparse *a);
 /* On processors the values of CSR where a mask is true; without one, where they are not
- * 0. Waits. */
+ * 0, a view if all are. Waits. */
 int ga__sparse_keep_rows(GpuSparse *out, const GpuSparse *a, const GpuArray *mask);
 /* On processors the product of two matrices, CSR, where a sum for each column and share
  * of rows is little memory. Waits. */

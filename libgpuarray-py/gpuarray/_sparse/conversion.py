@@ -285,4 +285,5 @@ def eliminate_zeros(a: Any) -> None:
 
 def without_zeros(a: Any) -> Any:
     """Return the array without stored zeros: itself, if it has none. Waits."""
-    return a if a._values.all() else kept(a)
+    rest = kept(a)
+    return a if rest.nnz == a.nnz else rest

@@ -136,8 +136,9 @@ int GpuSparse_unique_count(GpuArray *counts, const GpuSparse *a);
 /* Makes the sums by those counts. */
 int GpuSparse_unique_fill(GpuSparse *out, const GpuSparse *a, const GpuArray *counts,
                           size_t n);
-/* The values where a mask is true: a vector of bool in C order, one for each value;
- * NULL stands for the values that are not 0. They keep their order. Any format. */
+/* The values where a mask is true: a vector of bool in C order, one for each value.
+ * NULL stands for the values that are not 0; if all are, the result is a view. They
+ * keep their order. Any format. */
 int GpuSparse_keep(GpuSparse *out, const GpuSparse *a, const GpuArray *mask);
 /* Makes the counts of the first half, of the index type; the last is the number. */
 int GpuSparse_keep_count(GpuArray *counts, const GpuSparse *a, const GpuArray *mask);
