@@ -47,6 +47,12 @@ OF_EXPONENTIALS = {
     "two weights": lambda m, x: m.log(
         (x[:, 3] ** 2 + 1) * m.exp(x[:, 0]) + 0 * m.exp(x[:, 3] + 3000)
     ),
+    "absolute sinh": lambda m, x: m.log(abs(m.sinh(x + 0.3))),
+    "logarithm of softplus": lambda m, x: m.log(m.log1p(m.exp(x))),
+    "share beside a number": lambda m, x: m.exp(x) / (m.exp(x) + 2),
+    "share beside several": lambda m, x: m.exp(x) / (m.exp(x) + 0.5 + m.exp(2 * x)),
+    "cubed": lambda m, x: (1 + m.exp(x)) ** -3 * m.exp(x),
+    "sech": lambda m, x: m.sinh(x) / m.cosh(x) ** 2,
     "difference": lambda m, x: m.log(m.exp(x + 2) - m.exp(x)),
     "density": lambda m, x: m.log((x**2 + 1) * m.exp(-(x**2) / 900)),
     "ratio": lambda m, x: m.log((x**2 + 1) / (1 + m.exp(-x))),
@@ -201,3 +207,10 @@ def test_the_log_of_erfc_is_finite_beyond_its_underflow():
         second[:4], slopes * (-2 * values[:4] - slopes), rtol=1e-7
     )
     assert np.isfinite(second).all()
+
+
+def test_a_factor_may_be_one_of_several_results():
+    x, values = T.dvector("x"), np.array([1.0, 2, 900, -900])
+    left, right = T.split(x, [2, 2], 2)
+    found = both([x], left * T.exp(right) / (1 + T.exp(right)) ** 2, [values])[1]
+    assert found.tolist() == [0, 0]

@@ -1,7 +1,9 @@
 """Every rule's `before -> after` lines, run; what the phases together must reach."""
 
+import importlib
 import itertools
 import math
+import pkgutil
 import re
 import sys
 
@@ -37,9 +39,10 @@ from gpuarray.compiler.rewrites.arithmetic.exponentials import (
     shifted_term,
     weighed,
 )
+from gpuarray.compiler.rewrites.arithmetic.hyperbolic import either
 from gpuarray.compiler.rewrites.arrays.subtensor import view
 from gpuarray.compiler.rewrites.engine import engine
-from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, RewriteError
+from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, RewriteError, Rule
 from gpuarray.compiler.rewrites.engine.patterns import (
     call,
     constant_of,
@@ -140,6 +143,9 @@ def namespace(variables):
         "pivot": lambda x, axis: pivot(x, (axis,)),
         "logsumexp": lambda x, axis, *weights: logsumexp(x, (axis,), *weights),
         "weighed": weighed,
+        "either": lambda is_far, x, place, far, near: either(
+            is_far, x, T.constant(place, dtype=x.dtype), far, near
+        ),
         "shifted": lambda x, weight, m: shifted_term(x, weight, m)[1],
         "log_less": lambda terms, m: T.log(terms(finite(m))) + finite(m),
         "gemv": lambda y, a, x, *props: Gemv(*props)(y, a, x),
@@ -227,6 +233,13 @@ def how_many_compute(fgraph):
         not isinstance(node.op, views) and not is_of_lengths(node.outputs[0])
         for node in fgraph.apply_nodes
     )
+
+
+def test_every_rule_is_applied():
+    applied = {id(rule) for rules in RULES.values() for rule in rules}
+    for info in pkgutil.walk_packages(rewrites.__path__, f"{rewrites.__name__}."):
+        for name, rule in vars(importlib.import_module(info.name)).items():
+            assert not isinstance(rule, Rule) or id(rule) in applied, name
 
 
 def test_rules_that_do_not_come_to_rest_are_left_out_from_then_on(monkeypatch):

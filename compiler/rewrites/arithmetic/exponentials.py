@@ -174,16 +174,24 @@ def shifted_terms(terms: Sequence[Variable]) -> tuple[list[Variable], Variable]:
 
 
 def added_exponents(variable: Variable) -> list[Variable]:
-    """Return the exponents of a sum of exponentials one by one; none for others."""
+    """Return the exponents of a sum of exponentials one by one; none for others.
+
+    Terms may be positive numbers; a one beside one exponential is left to sigmoids.
+    """
     exponents: list[Variable] = []
     waiting = [variable]
     while waiting:
         current = waiting.pop()
         terms, exponent = match(current, "add"), argument(current, "exp")
+        value = constant_of(current)
+        if value is not None and np.isrealobj(value) and 0 < value < np.inf:
+            exponent = number(np.log(float(value)), variable)
         if (terms is None and exponent is None) or len(exponents) == _MOST_TERMS:
             return []
         exponents += [] if exponent is None else [exponent]
         waiting += reversed(terms or ())
+    if len(exponents) == 2 and any(is_constant(exponent, 0) for exponent in exponents):
+        return []
     shifts = [match(exponent, "sub") for exponent in exponents]
     is_shifted = all(shift and shift[1] is shifts[0][1] for shift in shifts)  # type: ignore[index]
     return [] if is_shifted else exponents

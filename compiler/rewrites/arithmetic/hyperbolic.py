@@ -1,7 +1,15 @@
-"""Numerical stability of hyperbolic and error functions, and of their logarithms."""
+"""Numerical stability of hyperbolic, error and gamma functions, and their logarithms.
+
+A logarithm that has another expression on one side of a place chooses by it, and either
+expression is given the place where it is not chosen.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
 from gpuarray.compiler.derivatives.forms import register
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
@@ -13,12 +21,15 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     call,
     is_constant,
+    limits_of,
     match,
     number,
     opposite,
     same,
     turned,
 )
+
+Function = Callable[[Variable], Variable]
 
 
 @rewrite(phase="stabilize", ops=["true_div"], kinds="f", forms=["true_div"])
@@ -162,6 +173,7 @@ def log_of_difference_from_one(node: Apply) -> Variable | None:
     log(expm1(x)) -> x + log(-expm1(-x))
     log(exp(x) - 1) -> x + log(-expm1(-x))
     log(sinh(x)) -> x + log(-0.5 * expm1(-2 * x))
+    log(abs(sinh(x))) -> abs(x) + log(-0.5 * expm1(-2 * abs(x)))
     """
     (inner,) = node.inputs
     terms = match(inner, "sub")
@@ -171,9 +183,11 @@ def log_of_difference_from_one(node: Apply) -> Variable | None:
     if x is not None:
         rest = call("neg", call("expm1", turned(x)))
     else:
-        x = argument(inner, "sinh")
+        size = argument(inner, "abs")
+        x = argument(inner if size is None else size, "sinh")
         if x is None:
             return None
+        x = x if size is None else call("abs", x)
         power = call("expm1", call("mul", number(-2, x), x))
         rest = call("mul", number(-0.5, x), power)
     return call("add", x, call("log", rest)) if x.type == inner.type else None
@@ -183,13 +197,58 @@ def log_of_difference_from_one(node: Apply) -> Variable | None:
 def log_of_erfc(node: Apply) -> Variable | None:
     """Use the scaled function where erfc underflows.
 
-    log(erfc(x)) -> where(x > 1, log(erfcx(where(x > 1, x, 1))) - square(x), log(erfc(where(x > 1, 1, x))))
+    log(erfc(x)) -> either(x > 1, x, 1, lambda far: log(erfcx(far)) - square(far), lambda near: log(erfc(near)))
     """  # noqa: E501
     x = argument(node.inputs[0], "erfc")
     if x is None or match(x, "where") is not None:
         return None
     one = number(1, x)
-    is_far = call("gt", x, one)
-    scaled = call("log", call("erfcx", call("where", is_far, x, one)))
-    near = call("log", call("erfc", call("where", is_far, one, x)))
-    return call("where", is_far, call("sub", scaled, call("square", x)), near)
+    return either(call("gt", x, one), x, one, _log_of_far_erfc, _log_of("erfc"))
+
+
+def _log_of_far_erfc(x: Variable) -> Variable:
+    return call("sub", call("log", call("erfcx", x)), call("square", x))
+
+
+@rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
+def log_of_softplus(node: Apply) -> Variable | None:
+    """Use the operand where its exponential is nothing beside a one.
+
+    log(softplus(x)) -> either(x < -36, x, -36, lambda far: far, lambda near: log(softplus(near)))
+    log(log1p(exp(x))) -> either(x < -36, x, -36, lambda far: far, lambda near: log(softplus(near)))
+    """  # noqa: E501
+    (inner,) = node.inputs
+    power = argument(inner, "log1p")
+    x = argument(inner, "softplus") if power is None else argument(power, "exp")
+    if x is None or match(x, "where") is not None:
+        return None
+    place = number(np.ceil(np.log(float(limits_of(x.type.dtype).eps))), x)
+    is_far = call("lt", x, place)
+    return either(is_far, x, place, lambda far: far, _log_of("softplus"))
+
+
+@rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
+def log_of_gamma(node: Apply) -> Variable | None:
+    """Use the logarithm that does not overflow, where the function is positive.
+
+    log(gamma(x)) -> either(x > 0, x, 1, gammaln, lambda near: log(gamma(near)))
+    """
+    x = argument(node.inputs[0], "gamma")
+    if x is None or match(x, "where") is not None:
+        return None
+    is_positive = call("gt", x, number(0, x))
+    return either(
+        is_positive, x, number(1, x), partial(call, "gammaln"), _log_of("gamma")
+    )
+
+
+def either(
+    is_far: Variable, x: Variable, place: Variable, far: Function, near: Function
+) -> Variable:
+    """Return ``far`` of ``x`` where that is so, ``near`` elsewhere."""
+    beyond = far(call("where", is_far, x, place))
+    return call("where", is_far, beyond, near(call("where", is_far, place, x)))
+
+
+def _log_of(row: str) -> Function:
+    return lambda x: call("log", call(row, x))

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import NamedTuple
 
+import numpy as np
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.nnet.nnet import Softmax
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
     added_exponents,
+    power_of,
     shifted_terms,
     sum_of_exponentials,
 )
@@ -36,6 +39,8 @@ _LONGEST = 24
 _MOST_PARTS = 256
 _MOST_TERMS = 256
 _OF_PRODUCTS = ("mul", "true_div", "neg", "reciprocal", "where_nonzero")
+_OF_POWERS = ("square", "power")
+_MOST_REPEATED = 4
 _OF_SUMS = ("add", "sub", "neg")
 
 
@@ -98,8 +103,13 @@ def _opened(part: TreeNode, dtype: str) -> tuple[Variable | None, list[TreeNode]
     """Return a product's gate and operands, of which some may divide the whole."""
     node = None if part.variable is None else part.variable.owner
     row = None if node is None else row_of_op(node.op)
-    if node is None or row not in _OF_PRODUCTS or node.out.type.dtype != dtype:
+    is_opened = row in _OF_PRODUCTS or row in _OF_POWERS
+    if node is None or not is_opened or node.out.type.dtype != dtype:
         return None, []
+    if row in _OF_POWERS:
+        base, times = _repeated(node.out) or (node.out, 0)
+        is_below = part.is_below != (times < 0)
+        return None, [TreeNode(base, is_below) for _ in range(abs(times))]
     if row == "where_nonzero":
         gate, product = node.inputs
         is_open = not part.is_below and product.type.dtype == dtype
@@ -109,6 +119,19 @@ def _opened(part: TreeNode, dtype: str) -> tuple[Variable | None, list[TreeNode]
         TreeNode(operand, part.is_below != divides[place])
         for place, operand in enumerate(node.inputs)
     ]
+
+
+def _repeated(power: Variable) -> tuple[Variable, int] | None:
+    """Return the base of a power, and how often it is a factor; None for others.
+
+    The base is above zero by construction: another one may underflow beside factors
+    that are taken out of the product.
+    """
+    base, exponent = power_of(power) or (power, 0.0)
+    is_few = exponent.is_integer() and 0 < abs(exponent) <= _MOST_REPEATED
+    if not is_few or base.type != power.type or not is_positive(base):
+        return None
+    return base, int(exponent)
 
 
 def factors_of(tree: Tree) -> list[TreeNode]:
@@ -139,6 +162,8 @@ def _as_written(part: TreeNode) -> list[Factor]:
     """Return the operands of a node before any was replaced."""
     assert part.variable is not None and part.variable.owner is not None
     inputs = part.variable.owner.inputs
+    if row_of(part.variable) in _OF_POWERS:
+        inputs = inputs[:1] * len(part.operands)
     if part.gate is not None:
         inputs = inputs[1:]
     return [Factor(operand) for operand in inputs]
@@ -162,12 +187,33 @@ def _multiplied(part: TreeNode, operands: Sequence[Factor], like: Variable) -> F
         return Factor(call(row, part.gate, _alone(first, like)))
     if row == "reciprocal":
         return Factor(first.variable, not first.is_over)
+    if row in _OF_POWERS:
+        return _power(part.variable, operands)
     if row == "neg":
         value = number(1, like) if first.variable is None else first.variable
         return Factor(call("neg", value), first.is_over)
     second = operands[1]
     if row == "true_div":
         second = Factor(second.variable, not second.is_over)
+    return _product(first, second)
+
+
+def _power(power: Variable, operands: Sequence[Factor]) -> Factor:
+    """Return a power of which factors were replaced; of one factor it stays a power."""
+    assert power.owner is not None
+    first, *others = operands
+    if first.variable is not None and all(other == first for other in others):
+        exponent = power.owner.inputs[1:]
+        row = row_of(power) or ""
+        return Factor(call(row, first.variable, *exponent), first.is_over)
+    whole = reduce(_product, others, first)
+    repeated = _repeated(power)
+    divides = repeated is not None and repeated[1] < 0
+    is_over = whole.is_over != divides
+    return Factor(whole.variable, is_over)
+
+
+def _product(first: Factor, second: Factor) -> Factor:
     if first.variable is None or second.variable is None:
         return second if first.variable is None else first
     if first.is_over == second.is_over:
@@ -193,10 +239,11 @@ def is_positive(variable: Variable) -> bool:
 
 
 def _is_positive_itself(variable: Variable) -> bool:
-    owner = variable.owner
+    value, owner = constant_of(variable), variable.owner
+    if value is not None:
+        return not np.iscomplexobj(value) and bool(value > 0)
     if owner is None:
-        value = constant_of(variable)
-        return value is not None and bool(value > 0)
+        return False
     return isinstance(owner.op, Softmax) or row_of_op(owner.op) in _POSITIVE
 
 

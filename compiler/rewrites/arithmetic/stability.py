@@ -202,6 +202,8 @@ def simplify_product(node: Apply) -> Variable | None:
     (y * exp(x)) / (1 + exp(x)) -> y * sigmoid(x)
     y / (1 + exp(x)) -> y * sigmoid(-x)
     (y * exp(x)) / (exp(x) + exp(z)) -> y * sigmoid(x - z)
+    exp(-x) / square(1 + exp(-x)) -> sigmoid(-x) * sigmoid(x)
+    (y * sinh(x)) / power(cosh(x), 2) -> (y * tanh(x)) / cosh(x)
     (y * sigmoid(x)) / sigmoid(x) -> y   # but at x = nan
     (y * exp(x)) / exp(x) -> y   # but at x = nan
     exp(x) / exp(x) -> second(exp(x), constant([1.0]))   # but at x = nan
