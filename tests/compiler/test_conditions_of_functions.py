@@ -81,7 +81,7 @@ function([x], x + y, givens={x: y, y: x}) !! GraphValueError !! circle: x needs 
     needs x
 function([x], x, givens=[(x, y), (x, y)]) !! GraphValueError !! names x twice
 function([x], x, givens={x: 'a'}) !! GraphTypeError !! x of TensorType
-clone(3) !! TypeError !! int
+clone(3) !! GraphTypeError !! clone: given 3, expected variables
 clone([x, 3]) !! GraphTypeError !! clone: given 3, expected variables
 clone(x, {x: x.sum()}) !! GraphTypeError !! which does not fit
 OrderedUpdates({x: 1}) !! GraphTypeError !! x is no shared variable
