@@ -90,7 +90,7 @@ OTHERS = [  # class, a fact of the text, the function, its arguments, options la
     (BadType, "load: file is 3.5, expected a path", "load", 3.5),
     (BadType, "pinv: rcond is 'x', expected a real", "linalg.pinv", M, "x"),
     (BadType, "divmod: out is int, expected a tuple", "divmod", M, 2, {"out": 3}),
-    (BadType, "divmod: out has int, expected", "divmod", M, 2, {"out": (None, 3)}),
+    (BadType, "divmod: out is int, expected a gpu", "divmod", M, 2, {"out": (None, 3)}),
     (BadType, "modf: out is int, expected a tuple of 2", "modf", M, {"out": 3}),
     (BadType, "register_dtype: .*'foo'", "register_dtype", "foo", "foo"),
     (BadType, "register_dtype: cname is 3", "register_dtype", "int8", 3),

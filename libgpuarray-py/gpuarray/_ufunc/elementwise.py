@@ -366,7 +366,7 @@ def _outputs(name: str, out: tuple[Any, ...], count: int) -> tuple[Any, ...]:
     for array in out:
         if array is not None and not isinstance(array, BaseArray):
             raise BadType(
-                f"{name}: out has {type(array).__name__}, expected gpuarray arrays"
+                f"{name}: out is {type(array).__name__}, expected a gpuarray array"
             )
     return out
 
