@@ -37,17 +37,40 @@ static void add_inputs(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step
   }
 }
 
+/* Accumulators that one item of a CPU combines side by side: a vector of them. */
+#define LANES 16
+
+/* All accumulators become one, by the group's first item. */
+static void add_combination_of_all(ga_strbuf *sb, const ga_reduce_spec *spec,
+                                   const char *own) {
+  const char *type = type_of(spec), *combine = spec->components[0].combine;
+  ga__strbuf_addf(sb,
+                  "if (LID_0 == 0) {\n%s ga_i_w[%d], ga_i_s = %s[0];\n"
+                  "ga_uint ga_i_k = 1;\n"
+                  "if (LDIM_0 >= 2 * %d) {\n"
+                  "for (ga_uint ga_i_j = 0; ga_i_j < %d; ga_i_j++)\n"
+                  "ga_i_w[ga_i_j] = %s[ga_i_j];\n"
+                  "for (ga_i_k = %d; ga_i_k + %d <= LDIM_0; ga_i_k += %d)\n"
+                  "for (ga_uint ga_i_j = 0; ga_i_j < %d; ga_i_j++) {\n"
+                  "const %s a = ga_i_w[ga_i_j], b = %s[ga_i_k + ga_i_j];\n"
+                  "ga_i_w[ga_i_j] = %s;\n}\nga_i_s = ga_i_w[0];\n"
+                  "for (ga_uint ga_i_j = 1; ga_i_j < %d; ga_i_j++) {\n"
+                  "const %s a = ga_i_s, b = ga_i_w[ga_i_j];\nga_i_s = %s;\n}\n}\n",
+                  type, LANES, own, LANES, LANES, own, LANES, LANES, LANES, LANES, type,
+                  own, combine, LANES, type, combine);
+  ga__strbuf_addf(sb,
+                  "for (; ga_i_k < LDIM_0; ga_i_k++) {\n"
+                  "const %s a = ga_i_s, b = %s[ga_i_k];\nga_i_s = %s;\n}\n"
+                  "%s[0] = ga_i_s;\n}\nlocal_barrier();\n",
+                  type, own, combine, own);
+}
+
 /* The accumulators of two items become one; on a CPU an item goes through all. */
 static void add_combination(ga_strbuf *sb, const ga_reduce_spec *spec, const char *own,
                             bool is_cpu) {
   const char *type = type_of(spec), *combine = spec->components[0].combine;
   if (is_cpu)
-    ga__strbuf_addf(sb,
-                    "if (LID_0 == 0) {\n%s a = %s[0];\n"
-                    "for (ga_uint ga_i_k = 1; ga_i_k < LDIM_0; ga_i_k++) {\n"
-                    "const %s b = %s[ga_i_k];\na = %s;\n}\n%s[0] = a;\n}\n"
-                    "local_barrier();\n",
-                    type, own, type, own, combine, own);
+    add_combination_of_all(sb, spec, own);
   else
     ga__strbuf_addf(sb,
                     "for (ga_uint ga_i_k = LDIM_0 / 2; ga_i_k > 0; ga_i_k /= 2) {\n"
