@@ -4,8 +4,7 @@
  * depend on; a number names it. Steps run in the order in which they were added. The
  * signature of a run is the shapes, strides and alignment of its inputs. The first run
  * of a signature binds the plan: it settles sizes, launches and reuse of memory, and
- * keeps them; later runs replay them. Binding compiles no kernel that GpuPlan_prepare
- * has compiled.
+ * keeps them; later runs replay them. Binding compiles what GpuPlan_prepare has not.
  *
  * Ownership: the plan copies what it is given, unless a function says otherwise; the
  * caller owns the arrays that a run returns. Waiting: a run queues work. It waits at
@@ -56,12 +55,11 @@ void GpuPlan_free(GpuPlan *p);
 /* Values. Each function writes the number of the new value.
  *
  * Adds an input array of `nd` axes. Bit i of `broadcastable` says that axis i always
- * has length 1: it then broadcasts in elementwise steps, where the other axes must
- * match. */
+ * has length 1, and broadcasts in elementwise steps, where the other axes match. */
 int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd,
                   unsigned int broadcastable);
-/* A host integer given at each call. The plan is re-bound when it changes, unless only
- * views of inputs depend on it. */
+/* A host integer given at each call. The plan is bound again when it changes, unless
+ * only views of inputs depend on it. */
 int GpuPlan_int_input(GpuPlan *p, unsigned int *value);
 /* A constant array, of which the plan holds a reference. No step and no result reuses
  * its memory: a result that is the constant is a copy. */
@@ -105,8 +103,7 @@ int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *ste
 int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
                    const gpureduction_spec *spec, const unsigned int *ins,
                    const unsigned int *stretch, unsigned int axes);
-/* out = alpha op(a) x + beta c. With beta 0, `c` is ignored; with `inplace` the result
- * overwrites c. */
+/* out = alpha op(a) x + beta c, `inplace` over c; with beta 0 `c` is ignored. */
 int GpuPlan_gemv(GpuPlan *p, unsigned int *out, const char *label, double alpha,
                  unsigned int a, cb_transpose trans_a, unsigned int x, double beta,
                  unsigned int c, int inplace);
@@ -117,8 +114,7 @@ int GpuPlan_gemm(GpuPlan *p, unsigned int *out, const char *label, double alpha,
 /* Views, as GpuArray's functions of the same names; `dims` are host integers. */
 int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
                        unsigned int nd, const int *pattern);
-/* One of `dims` at most may have the value -1, for the length that is left. Copies
- * where the strides permit no view. */
+/* One of `dims` may be -1, the length that is left. Copies if no view can be had. */
 int GpuPlan_reshape(GpuPlan *p, unsigned int *out, const char *label, unsigned int a,
                     unsigned int nd, const unsigned int *dims);
 /* A read-only view that broadcasts axes of length 1 to `dims`. */
@@ -406,8 +402,7 @@ int GpuPlan_prepare(GpuPlan *p);
  * that it needs, and reports what did not compile. */
 int GpuPlan_prepare_ahead(GpuPlan *p);
 
-/* Sets how many bindings the plan keeps, least recently used first out; 64 by default.
- * GA_VALUE_ERROR for 0. */
+/* Sets how many bindings the plan keeps, the latest used; 64 by default. Not 0. */
 int GpuPlan_keep(GpuPlan *p, unsigned int n);
 /* Keeps the memory of intermediates with the plan between runs of one signature, so
  * that runs do not allocate; also the memory of results that the caller has released.
