@@ -81,7 +81,7 @@ static void test_sparse_matrices(void) {
   REFUSES(GpuSparse_sample(P(&out), P(&m), P(&a)));
   REFUSES(GpuSparse_solve(P(&y), P(&m), 0));
   REFUSES(GpuSparse_sum_duplicates(P(&made), P(&m)));
-  REFUSES(GpuSparse_keep(P(&made), P(&m), P(&y)));
+  REFUSES(GpuSparse_keep(P(&made), P(&m), NULL));
   REFUSES(GpuSparse_keep_count(P(&out), P(&m), P(&y)));
   REFUSES(GpuSparse_keep_fill(P(&made), P(&m), P(&y), 1));
   REFUSES(GpuSparse_unique_count(P(&out), P(&m)));
