@@ -219,7 +219,7 @@ def minded_by(
     """
     with suppress(Exception), nullcontext(context) if is_long() else dry() as there:
         lowered = written()  # a failure here adds nothing to the step's
-        if any(pauses(step) or step.place is not None for step in lowered.plan.steps):
+        if any(step.pauses or step.place is not None for step in lowered.plan.steps):
             return None
         arrays = [
             empty(v.shape, v.dtype, context=there)

@@ -12,7 +12,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.placement import place
-from gpuarray.compiler.plan_stages import is_called, pauses
+from gpuarray.compiler.plan_stages import is_called
 from gpuarray.compiler.schedule import Lowered, lowered
 
 DEPTH = 4
@@ -156,12 +156,12 @@ def places_of(step: p.Call, whole: Lowered, node: Apply) -> list[int | None]:
     ]
 
 
-def pausing_labels(plan: p.Plan) -> list[str]:
-    """Return the labels of the steps of a loop's body for which it pauses."""
+def called_labels(plan: p.Plan) -> list[str]:
+    """Return the labels of the steps of a loop's body that Python calls."""
     labels = []
-    for step in filter(pauses, plan.steps):
+    for step in filter(is_called, plan.steps):
         if isinstance(step, p.LoopStep):
-            labels += pausing_labels(step.body.plan)
+            labels += called_labels(step.body.plan)
         else:
             labels.append(name_of(step) if isinstance(step, p.Call) else step.label)
     return labels

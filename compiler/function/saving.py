@@ -25,8 +25,8 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.executor import Executable, NativePlan
 from gpuarray.compiler.function.anywhere import (
     bodies_of,
+    called_labels,
     name_of,
-    pausing_labels,
     with_bodies,
 )
 from gpuarray.compiler.function.saved_matrices import described
@@ -168,9 +168,8 @@ def only_in_python(function: Function) -> str:
         return f"its step {name_of(among_ranks)} needs a communicator"
     for step in function.plan.steps:
         if isinstance(step, p.LoopStep) and not step.recorded:
-            names = " and ".join(dict.fromkeys(pausing_labels(step.body.plan)))
-            reason = f", for {names}" if names else ": its body is of several contexts"
-            return f"its loop {step.label} needs Python in each iteration{reason}"
+            names = " and ".join(dict.fromkeys(called_labels(step.body.plan)))
+            return f"its loop {step.label} needs Python in each iteration, for {names}"
     if inlined(function.plan, for_files=True) is None:
         plan = function.plan
         labels = [

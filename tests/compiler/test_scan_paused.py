@@ -235,6 +235,15 @@ def test_a_loop_that_reads_is_in_a_file(tmp_path):
             np.testing.assert_array_equal(np.asarray(loaded), made)
 
 
+def test_a_mistake_beside_a_loop_that_reads_is_of_its_own_step():
+    x, s, y = T.dmatrix("x"), T.dvector("s"), T.dvector("y")
+    out, _ = scan(lambda row, s: row[(row > 0).nonzero()].sum() + s, x, s)
+    f = function([x, s, y], [out, s + y])
+    with pytest.raises(ValueError, match=r"add: shapes \(3,\) and \(2,\)"):
+        f(numbers(2, 3), numbers(3), numbers(2))
+    assert len(f(numbers(2, 3), numbers(3), numbers(3))[0]) == 2
+
+
 def test_steps_on_the_host_are_told_of_in_bodies():
     x, s = T.dmatrix("x"), T.dvector("s")
     out, _ = scan(lambda row, s: python_sine(row) + s, x, s)
