@@ -84,6 +84,10 @@ class Encoder:
         """Record the executor's value that the latest call created, in ``out``."""
         self.numbers[number] = self.out[0]
 
+    def results(self, numbers: Sequence[int], outs: Any) -> None:
+        """Record those that it created, in a C list as long or longer."""
+        self.numbers.update(zip(numbers, outs, strict=False))
+
     def values(self, numbers: Sequence[int]) -> Any:
         """Return the executor's numbers of values, as a C list."""
         return ffi.new("unsigned int[]", [self.numbers[n] for n in numbers])
@@ -254,8 +258,7 @@ def _(step: p.LaunchStep, e: Encoder) -> None:
     native.stretch = stretch
     outs = ffi.new("unsigned int[]", len(step.outs))
     check(lib.GpuPlan_elemwise(e.native, outs, native))
-    for number, value in zip(step.outs, outs, strict=True):
-        e.numbers[number] = value
+    e.results(step.outs, outs)
     del out_texts, in_texts  # alive until here
 
 
@@ -298,8 +301,7 @@ def _(step: p.ReduceStep, e: Encoder) -> None:
     check(
         lib.GpuPlan_reduce(e.native, outs, _text(step.marked), spec, ins, stretch, axes)
     )
-    for number, value in zip(step.outs, outs, strict=True):
-        e.numbers[number] = value
+    e.results(step.outs, outs)
     del texts  # alive until here
 
 
@@ -418,8 +420,7 @@ def _(step: p.Read, e: Encoder) -> None:
     outs = ffi.new("unsigned int[]", max(len(step.outs), 1))
     label, array = _text(step.marked), e.numbers[step.ins[0]]
     check(lib.GpuPlan_read(e.native, outs, label, array, len(step.outs)))
-    for number, value in zip(step.outs, outs, strict=False):
-        e.numbers[number] = value
+    e.results(step.outs, outs)
 
 
 @encode.register
@@ -439,8 +440,7 @@ def _(step: p.Routine, e: Encoder) -> None:
     native.n_out, native.results = len(step.outs), results
     outs = ffi.new("unsigned int[]", max(len(step.outs), 1))
     check(lib.GpuPlan_routine(e.native, outs, native))
-    for number, value in zip(step.outs, outs, strict=False):
-        e.numbers[number] = value
+    e.results(step.outs, outs)
 
 
 @encode.register
@@ -457,8 +457,7 @@ def _(step: p.LoopStep, e: Encoder) -> None:
     for place in step.body.plan.context_names():
         e.know(place)
     check(lib.GpuPlan_loop(e.native, outs, native))
-    for number, value in zip(step.outs, outs, strict=True):
-        e.numbers[number] = value
+    e.results(step.outs, outs)
     e.body(step.body, outs[0])
 
 
@@ -470,8 +469,7 @@ def add_function(step: p.Call, e: Encoder, function: Any, data: Any) -> None:
         e.values(step.ins), len(step.outs), e.types(step.outs), list(step.inplace),
     )  # fmt: skip
     check(status)
-    for number, value in zip(step.outs, outs, strict=False):
-        e.numbers[number] = value
+    e.results(step.outs, outs)
 
 
 @encode.register
