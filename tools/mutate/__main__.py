@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from . import __doc__ as description
 from .orders import command, environment
-from .package import ROOT
+from .package import PACKAGES, ROOT
 from .state import list_known
 
 
@@ -24,7 +26,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("do", choices=["map", "run", "list"])
     parser.add_argument("paths", nargs="+", help="of tests to map, or of the package")
-    parser.add_argument("--tests", nargs="+", default=["tests/compiler"])
+    parser.add_argument("--tests", nargs="+", help="default: the files of the map")
     parser.add_argument("--context", dest="contexts", action="append", default=[])
     parser.add_argument("--state", default=".mutants/state.json")
     parser.add_argument("--map", default=".mutants/map.json")
@@ -50,10 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.do == "list":
         list_known(order)
         return 0
+    check_package()
+    tests = options.paths if options.do == "map" else options.tests
+    tests = tests or mapped_files(Path(order["map"]))
     kernels = Path(order["map"]).with_name("kernels")  # kept from run to run
     kernels.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.environ["GPUARRAY_CACHE_DIR"] = str(kernels)
-    tests = options.paths if options.do == "map" else options.tests
     done = subprocess.run(
         command(options.contexts, "-p", "no:randomly", *tests),
         cwd=ROOT,
@@ -61,6 +65,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check=False,
     )
     return done.returncode
+
+
+def check_package() -> None:
+    """Exit where the package that tests import is a copy, which no change reaches."""
+    spec = find_spec("gpuarray")
+    (folder,) = [path for path, name in PACKAGES.items() if name == "gpuarray"]
+    origin = Path(spec.origin or "").resolve() if spec else None
+    if origin != ROOT / folder / "__init__.py":
+        sys.exit(
+            f"tools.mutate: tests import gpuarray from {origin}, expected "
+            f"{ROOT / folder}; install it as `pip install -e .` does"
+        )
+
+
+def mapped_files(path: Path) -> list[str]:
+    """Return the files of tests in a map; exit where there is none."""
+    if not path.exists():
+        sys.exit(f"tools.mutate: {path} does not exist; `map` the tests first")
+    tests = json.loads(path.read_text())["tests"]
+    return sorted({test.partition("::")[0] for test in tests})
 
 
 if __name__ == "__main__":

@@ -200,7 +200,11 @@ class Run:
                 put(mutant, self.functions)
         except (Cannot, ValueError):
             self.anew(mutant, tests, outcome)
-        self.session.config.pluginmanager.register(outcome)
+        manager = self.session.config.pluginmanager
+        manager.unregister(
+            name="terminalreporter"
+        )  # it would print a dot for each test
+        manager.register(outcome)
         chosen = [self.items[each] for each in tests]
         hook = self.session.config.hook
         for item, following in zip(chosen, [*chosen[1:], None], strict=True):
