@@ -107,6 +107,8 @@ def merge_casts(node: Apply) -> Variable | None:
     cast(x, "float64") -> x
     cast(cast(i, "int64"), "int32") -> i
     cast(cast(i, "float64"), "int16") -> cast(i, "int16")
+    cast(cast(i > 0, "int8"), "float64") -> cast(i > 0, "float64")
+    cast(cast(cast(i, "uint8"), "int16"), "int64") -> cast(cast(i, "uint8"), "int64")
     cast(cast(x, "float32"), "float64") -> cast(cast(x, "float32"), "float64")
     """
     out, (x,) = node.outputs[0], node.inputs
@@ -137,6 +139,8 @@ def merge_reshapes(node: Apply) -> Variable | None:
 
     reshape(reshape(X, (2, -1)), (-1,)) -> reshape(X, (-1,))
     reshape(X, (X.shape[0], X.shape[1])) -> X
+    reshape(X, (X.shape[1], X.shape[0])) -> reshape(X, (X.shape[1], X.shape[0]))
+    reshape(X, (X.shape[0] * 1, -1)) -> reshape(X, (X.shape[0] * 1, -1))
     """
     x, lengths = node.inputs
     out = node.outputs[0]
