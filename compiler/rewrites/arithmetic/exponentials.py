@@ -13,7 +13,7 @@ import numpy as np
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.control.gradient_markers import disconnected_grad
 from gpuarray.compiler.ops.index.advanced import AdvancedSubtensor
-from gpuarray.compiler.ops.nnet.nnet import FirstOf, Pick
+from gpuarray.compiler.ops.nnet.nnet import FirstOf, Pick, Softmax
 from gpuarray.compiler.ops.reduce.reduce import Reduce, keep_dims
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Order, Reshape
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
@@ -30,10 +30,12 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     turned,
     with_constant,
 )
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
 
 PARTS = (AdvancedSubtensor, DimShuffle, FirstOf, Pick, Reshape, Subtensor)
 """Ops whose result has elements of their first input, by what further ones say."""
 _MOST_TERMS = 16
+_POSITIVE = ("exp", "exp2", "sigmoid", "softplus", "cosh")
 JOINED = {"add": "logaddexp", "mul": "add", "true_div": "sub"}
 """The row that joins logarithms of the operands of a row."""
 _POWERS = {"square": 2.0, "sqrt": 0.5, "reciprocal": -1.0}
@@ -332,3 +334,27 @@ def logsumexp(
     terms = SumOfExponentials(x, Reduce("add", axes), weights=weights)
     _, total = terms.shifted()
     return call("add", call("log", total), terms.largest())
+
+
+def is_positive(variable: Variable) -> bool:
+    """True if the variable is above zero by construction (it may underflow to it)."""
+    met = {variable}
+    waiting = [variable]
+    while waiting:
+        current = waiting.pop()
+        terms = match(current, "add")
+        if terms is None and not _is_positive_itself(current):
+            return False
+        new = [term for term in terms or () if term not in met]
+        met.update(new)
+        waiting += reversed(new)
+    return True
+
+
+def _is_positive_itself(variable: Variable) -> bool:
+    value, owner = constant_of(variable), variable.owner
+    if value is not None:
+        return not np.iscomplexobj(value) and bool(value > 0)
+    if owner is None:
+        return False
+    return isinstance(owner.op, Softmax) or row_of_op(owner.op) in _POSITIVE

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
 
-import numpy as np
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops.nnet.nnet import Softmax
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
     added_exponents,
+    is_positive,
     power_of,
     shifted_terms,
     sum_of_exponentials,
@@ -34,7 +33,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
 )
 from gpuarray.compiler.rewrites.engine.rows import row_of, row_of_op
 
-_POSITIVE = ("exp", "exp2", "sigmoid", "softplus", "cosh")
 _LONGEST = 24
 _MOST_PARTS = 256
 _MOST_TERMS = 256
@@ -221,30 +219,6 @@ def _product(first: Factor, second: Factor) -> Factor:
     above, below = (second, first) if first.is_over else (first, second)
     assert above.variable is not None and below.variable is not None
     return Factor(call("true_div", above.variable, below.variable))
-
-
-def is_positive(variable: Variable) -> bool:
-    """True if the variable is above zero by construction (it may underflow to it)."""
-    met = {variable}
-    waiting = [variable]
-    while waiting:
-        current = waiting.pop()
-        terms = match(current, "add")
-        if terms is None and not _is_positive_itself(current):
-            return False
-        new = [term for term in terms or () if term not in met]
-        met.update(new)
-        waiting += reversed(new)
-    return True
-
-
-def _is_positive_itself(variable: Variable) -> bool:
-    value, owner = constant_of(variable), variable.owner
-    if value is not None:
-        return not np.iscomplexobj(value) and bool(value > 0)
-    if owner is None:
-        return False
-    return isinstance(owner.op, Softmax) or row_of_op(owner.op) in _POSITIVE
 
 
 # ---- pairs of factors ----
