@@ -2,6 +2,12 @@
  * which gives a chunk of RN_PER elements of RN_WORDS words, stored as vectors. Counters
  * whose high words are equal are a segment, within which 32 bits count.
  * random_source.c defines the macros RN_... */
+#define RN_MADE                                                                        \
+  union {                                                                              \
+    RN_TYPE at[RN_CHUNK];                                                              \
+    RN_VECTOR vectors[RN_VECTORS];                                                     \
+  } made;                                                                              \
+  ga_uint w[4];
 #define RN_KEEP(behind, value) made.at[k + behind] = RN_STORE(RN_CAP(value))
 
 KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
@@ -19,32 +25,26 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
     const ga_ulong most =
         low > 0x80000000u ? 0x80000000u - (low - 0x80000000u) : 0x80000000u;
     const ga_uint length = (ga_uint)(chunks - begin < most ? chunks - begin : most);
-    const ga_ulong left =
-        aligned ? whole - begin : 0; /* whole ones, stored as vectors */
+    const ga_ulong left = aligned ? whole - begin : 0;
     const ga_uint vectors = (ga_uint)(left < length ? left : length);
     GLOBAL_MEM RN_TYPE *to = x + begin * RN_CHUNK;
-    const ga_ulong rest = n - begin * RN_CHUNK;
-    for (ga_uint c = item; c < length;) {
-      union {
-        RN_TYPE at[RN_CHUNK];
-        RN_VECTOR vectors[RN_VECTORS];
-      } made;
-      ga_uint w[4];
+    for (ga_uint c = item; c < vectors; c += items) {
+      RN_MADE
       ga_philox_at(w, low + c, high, stream, seed);
 #include "draws_of_words.cl.h"
-      if (c < vectors) {
 #pragma unroll
-        for (ga_uint k = 0; k < RN_VECTORS; k++)
-          ((GLOBAL_MEM RN_VECTOR *)to)[(ga_size)c * RN_VECTORS + k] = made.vectors[k];
-      } else {
+      for (ga_uint k = 0; k < RN_VECTORS; k++)
+        ((GLOBAL_MEM RN_VECTOR *)to)[(ga_size)c * RN_VECTORS + k] = made.vectors[k];
+    }
+    const ga_ulong rest = n - begin * RN_CHUNK;
+    for (ga_uint c = vectors + item; c < length; c += items) {
+      RN_MADE
+      ga_philox_at(w, low + c, high, stream, seed);
+#include "draws_of_words.cl.h"
 #pragma unroll
-        for (ga_uint k = 0; k < RN_CHUNK; k++)
-          if ((ga_ulong)c * RN_CHUNK + k < rest)
-            to[(ga_size)c * RN_CHUNK + k] = made.at[k];
-      }
-      if (length - c <= items)
-        break;
-      c += items;
+      for (ga_uint k = 0; k < RN_CHUNK; k++)
+        if ((ga_ulong)c * RN_CHUNK + k < rest)
+          to[(ga_size)c * RN_CHUNK + k] = made.at[k];
     }
     begin += length;
   }

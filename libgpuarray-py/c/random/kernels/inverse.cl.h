@@ -5,7 +5,7 @@ GA_INLINE REAL ga_wait_of(BITS bits) {
 #if REAL_IS_DOUBLE
   return ga_random_wait_double(ga_open_unit(bits));
 #else
-  return ga_random_wait(ga_open_unit(bits));
+  return 0.693147181f * ga_random_halvings(ga_open_unit(bits));
 #endif
 }
 GA_INLINE REAL ga_exponential_of(BITS bits, REAL scale) {

@@ -7,9 +7,9 @@ GA_INLINE void ga_normal_of(REAL *first, REAL *second, BITS radius, BITS angle,
   const REAL r = scale * sqrt(2.0 * ga_random_wait_double(ga_open_unit(radius)));
   ga_random_turn_double(angle, &c, &s);
 #else
-  const REAL r =
-      scale * 1.41421356f * ga_random_root(ga_random_wait(ga_open_unit(radius)));
-  ga_random_turn(angle, &c, &s);
+  const REAL halvings = ga_random_halvings(ga_open_unit(radius));
+  const REAL length = scale * 1.17741002f * ga_random_root(halvings);
+  const REAL r = ga_random_turn_near(length, angle, &c, &s);
 #endif
   *first = fma(r, c, loc);
   *second = fma(r, s, loc);

@@ -38,7 +38,7 @@ GA_INLINE REAL ga_near_root(REAL x) {
 }
 #endif
 
-/* log(x) for normal numbers above 0; as ga_random_wait. */
+/* log(x) for normal numbers above 0. */
 GA_INLINE REAL ga_real_log(REAL x) {
 #if REAL_IS_DOUBLE
   const ga_ulong bits = ga_random_word(x);
