@@ -49,6 +49,7 @@ typedef struct mock_cuda {
   long launches, graph_launches, peer_copies, compilations, products;
   long overlaps;             /* nodes of graphs that may start beside the one before */
   unsigned int compile_time; /* us that NVRTC is to take */
+  bool is_fast;              /* a command takes 1 us, else 1 ms */
   int together;         /* compilations that wait for each other, for 20 s at most */
   int met, alone;       /* that have begun to, and that waited in vain */
   long branches;        /* nodes of graphs that do not wait for the node before them */

@@ -245,7 +245,8 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end_even
                                  end_event->place > end_event->stream->done))
     result = CUDA_ERROR_NOT_READY;
   if (result == CUDA_SUCCESS)
-    *milliseconds = (float)(end_event->place - start->place);
+    *milliseconds =
+        (float)(end_event->place - start->place) * (mock_state.is_fast ? 1e-3F : 1);
   return mock_end(result);
 }
 

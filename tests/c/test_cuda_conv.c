@@ -170,6 +170,22 @@ static void test_the_faster_one(void) {
   }
 }
 
+/* A few microseconds of the library leave nothing to gain. */
+static void test_a_brief_one(void) {
+  const ga_dnn_call c = describe(&layers[0], GA_DNN_BY_IMAGE, GA_FLOAT);
+  const gpuconv conv = conv_of(&c);
+  long by_library;
+  gpucontext_deref(ctx);
+  ctx = open_cuda("cuda0"); /* has chosen nothing */
+  device = ctx->device;
+  mock->is_fast = true;
+  trio t = make_trio(&c);
+  CHECK(launches_of(&t, &c, &conv, &by_library) == 0 && by_library > 4);
+  CHECK(launches_of(&t, &c, &conv, &by_library) == 0 && by_library == 1);
+  mock->is_fast = false;
+  clear_trio(&t);
+}
+
 /* Filters of one element: their gradient is two launches of a convolution's kernels,
  * for its terms are split, and one of a product of matrices. */
 static void test_one_product(void) {
@@ -284,6 +300,7 @@ int main(void) {
   test_left_to_our_kernels();
   unsetenv("GPUARRAY_DNN");
   test_the_faster_one();
+  test_a_brief_one();
   test_one_product();
   test_what_is_timed();
   test_the_faster_one_on_disk();

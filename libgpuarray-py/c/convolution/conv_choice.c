@@ -271,7 +271,8 @@ static bool choose(enum ga_conv_way *way, const ga_conv *c, const signature *s,
 
 enum ga_conv_way ga__conv_fastest(const ga_conv *c,
                                   const ga_conv_run runs[GA_CONV_WAYS],
-                                  enum ga_conv_way otherwise) {
+                                  enum ga_conv_way otherwise,
+                                  bool (*is_brief)(const ga_conv *c)) {
   const signature s = signature_of(c, runs);
   enum ga_conv_way way = otherwise;
   void *object;
@@ -281,7 +282,9 @@ enum ga_conv_way ga__conv_fastest(const ga_conv *c,
   const choice *known = find(object, &s);
   if (known)
     return known->way;
-  if (!choose(&way, c, &s, runs))
+  if (is_brief != NULL && is_brief(c))
+    way = GA_CONV_BY_VENDOR;
+  else if (!choose(&way, c, &s, runs))
     return way == GA_CONV_UNDECIDED ? way : otherwise;
   add(object, &s, way);
   return way;

@@ -114,6 +114,10 @@ static bool describe(ga_dnn_call *call, const ga_conv *c) {
 #define MANY_PLACES ((size_t)1 << 20) /* of a batch: one image is too little work */
 #define SOME_CHANNELS 16
 
+/* Nanoseconds of the library's engine up to which nothing else is timed: a launch takes
+ * some 3000, and a kernel of ours takes the compiler half a second. */
+#define BRIEF 8000
+
 static bool own_is_faster(const ga_conv *c) {
   const size_t places =
       c->batch * c->axes[0].image * c->axes[1].image * c->axes[2].image;
@@ -163,6 +167,16 @@ static int run_vendor(const ga_conv *c) {
     return GA_DEVSUP_ERROR;
   GA_TRY(ask_workspace(&call, NULL, dnn, c->context));
   return queue_call(c, &call);
+}
+
+/* True where the library, which serves it, has timed its own choice as brief. */
+static bool is_brief(const ga_conv *c) {
+  ga_dnn_call call;
+  int64_t cost = 0;
+  return describe(&call, c) &&
+         ask_workspace(&call, &cost, ga__context_dnn(c->context), c->context) ==
+             GA_NO_ERROR &&
+         cost > 0 && cost <= BRIEF;
 }
 
 /* ---- with what reads the result ---- */
@@ -276,7 +290,7 @@ static enum ga_conv_way choose(ga_conv_run runs[GA_CONV_WAYS], const ga_conv *c,
   if (way == GA_CONV_BY_VENDOR)
     runs[way] = run_vendor;
   if (chooses && (add_products(runs, c) || (way == GA_CONV_BY_VENDOR && is_open(c))))
-    way = ga__conv_fastest(c, runs, way);
+    way = ga__conv_fastest(c, runs, way, runs[GA_CONV_BY_VENDOR] ? is_brief : NULL);
   return way;
 }
 
