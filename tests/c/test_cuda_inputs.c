@@ -1,14 +1,15 @@
 /* What launches of a graph wait for. Users' kernels that read the same array wait for
  * each other unless they say that they only read (GA_INPUT); what reads the count of
  * wrong indices waits for those that may report one. Workspace is shared by launches
- * that wait for each other anyway, or if there were too much of it. */
+ * that wait for each other anyway, or if there were too much of it, then by launches
+ * that are far apart. */
 #include "mock_context.h"
 
 #include <gpuarray/index.h>
 #include <gpuarray/kernel.h>
 #include <gpuarray/plan.h>
 
-enum { N = 16, LAUNCHES = 3 };
+enum { N = 16, LAUNCHES = 6 };
 
 static const char *text = "KERNEL void f(GLOBAL_MEM ga_float *out, ga_size out_off, "
                           "GLOBAL_MEM ga_float *in, ga_size in_off) {}";
@@ -66,6 +67,18 @@ static int build(GpuPlan **out, gpucontext *ctx, GpuKernel *k) {
   return GA_NO_ERROR;
 }
 
+static int run(GpuPlan *p, GpuArray *results, const GpuArray *x) {
+  GpuArray *outs[LAUNCHES];
+  for (int i = 0; i < LAUNCHES; i++)
+    outs[i] = &results[i];
+  return GpuPlan_run(p, outs, &x, NULL);
+}
+
+static void clear_all(GpuArray *arrays) {
+  for (int i = 0; i < LAUNCHES; i++)
+    GpuArray_clear(&arrays[i]);
+}
+
 /* How many launches of a graph do not wait for the one before. */
 static long branches(gpucontext *ctx, int in) {
   const int types[] = {GA_BUFFER, GA_OFFSET, in, GA_OFFSET};
@@ -73,26 +86,21 @@ static long branches(gpucontext *ctx, int in) {
   GpuKernel k;
   GpuPlan *p = NULL;
   GpuArray x = {0}, outs[LAUNCHES] = {{0}};
+  const long graphs = mock->graphs;
   mock->graph_launches = mock->branches = 0;
   CHECK_OK(GpuKernel_init(&k, ctx, 1, &text, NULL, "f", 4, types, 0, NULL));
   CHECK_OK(build(&p, ctx, &k));
   CHECK_OK(GpuArray_empty(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
-  for (int run = 0; run < 8; run++) {
-    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1], &outs[2]},
-                         (const GpuArray *[]){&x}, NULL));
-    for (int i = 0; i < LAUNCHES; i++)
-      GpuArray_clear(&outs[i]);
+  for (int i = 0; i < 8; i++) {
+    CHECK_OK(run(p, outs, &x));
+    clear_all(outs);
   }
   CHECK(mock->graph_launches > 0);
+  const long found = mock->branches / (mock->graphs - graphs);
   GpuArray_clear(&x);
   GpuPlan_free(p);
   GpuKernel_clear(&k);
-  return mock->branches;
-}
-
-static void clear_all(GpuArray *arrays) {
-  for (int i = 0; i < LAUNCHES; i++)
-    GpuArray_clear(&arrays[i]);
+  return found;
 }
 
 /* A program holds the results of a run, in blocks like those of the workspace, until it
@@ -111,12 +119,11 @@ static void test_addresses_come_back(gpucontext *ctx) {
   CHECK_OK(build(&p, ctx, &k));
   CHECK_OK(GpuArray_empty(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
   const long launches = mock->graph_launches, graphs = mock->graphs;
-  for (int run = 0; run < RUNS; run++) {
-    GpuArray *o = outs[run % 2];
+  for (int i = 0; i < RUNS; i++) {
+    GpuArray *o = outs[i % 2];
     GpuArray made[LAUNCHES] = {{0}};
-    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&made[0], &made[1], &made[2]},
-                         (const GpuArray *[]){&x}, NULL));
-    clear_all(outs[(run + 1) % 2]);
+    CHECK_OK(run(p, made, &x));
+    clear_all(outs[(i + 1) % 2]);
     memcpy(o, made, sizeof made);
   }
   CHECK(mock->graph_launches - launches >= RUNS - 4);
@@ -192,8 +199,8 @@ int main(int argc, char **argv) {
   CHECK(branches(ctx, GA_INPUT) > 0);
   workspace = N;
   CHECK(branches(ctx, GA_INPUT) > 0);
-  workspace = (size_t)6 << 20; /* 24 MiB: once more */
-  CHECK(branches(ctx, GA_INPUT) > 0);
+  workspace = (size_t)6 << 20; /* 24 MiB: once more, so arrays take turns */
+  CHECK(branches(ctx, GA_INPUT) == LAUNCHES - 1);
   workspace = (size_t)9 << 20; /* 36 MiB: once, and not once more */
   CHECK(branches(ctx, GA_INPUT) == 0);
   test_addresses_come_back(ctx);

@@ -1,22 +1,27 @@
 /* Memory planning at the end of a recording: workspace blocks shared by lifetime. */
 #include "c/tape/tape_dependencies.h"
 
-/* Extra workspace, at most, for commands that need not wait for memory; nor more than
- * what is needed anyway, which grows as the user expects it to. */
+/* Extra workspace, at most, for commands that need not wait for memory: these bytes, or
+ * this part of the device's memory; nor more than what is needed anyway, which grows as
+ * the user expects it to. */
 #define SPARE_SIZE ((size_t)32 << 20)
+#define SPARE_PART 256
 
-/* With `before` a block is free for a slot only if the command that first uses the slot
- * runs after all that used the block: then sharing it makes no command wait. */
+/* With `before` a block is free for a slot only if sharing it makes no command wait for
+ * long: if the command that first uses the slot runs after all that used the block, or
+ * if `window` commands lie between. */
 typedef struct placing {
   tape_memory *m;
   const ga_dependencies *before; /* or NULL */
   const size_t *first;           /* per slot: 1 + the command that first uses it */
-  size_t size, most; /* bytes of the blocks; of all that `before` may make */
+  size_t window;
+  size_t size, most; /* bytes of the blocks */
 } placing;
 
 static bool is_free(const placing *p, const block *b, const slot *s) {
   return b->free_at <= s->born &&
          (p->before == NULL || p->first[s->number] == 0 ||
+          s->born - b->free_at >= p->window ||
           ga__depend_follows(p->before, p->first[s->number] - 1, b->slot));
 }
 
@@ -41,19 +46,10 @@ static unsigned int find_block(const placing *p, const slot *s) {
   return best;
 }
 
-/* The same; without memory for a new block any that is free by time. */
-static unsigned int choose_block(const placing *p, const slot *s) {
-  const placing by_time = {.m = p->m};
-  const unsigned int best = find_block(p, s);
-  if (p->before != NULL && best == p->m->n_blocks && p->size + s->buffer.size > p->most)
-    return find_block(&by_time, s);
-  return best;
-}
-
 /* Assigns a block for the slot's lifetime. */
 static void assign_block(placing *p, slot *s) {
   tape_memory *m = p->m;
-  s->block = choose_block(p, s);
+  s->block = find_block(p, s);
   block *b = &m->blocks[s->block];
   if (s->block == m->n_blocks)
     m->n_blocks++;
@@ -70,15 +66,17 @@ static bool needs_block(const ga_tape *tape, unsigned int i) {
   return s->number == i && !s->input && !s->kept;
 }
 
-static void place(placing *p, const ga_tape *tape) {
+/* False if the blocks would be larger than p->most. */
+static bool place(placing *p, const ga_tape *tape) {
   for (unsigned int i = 0; i < p->m->n_blocks; i++)
     p->m->blocks[i] = (block){0};
   p->m->n_blocks = 0;
   p->size = 0;
-  for (unsigned int i = 0; i < tape->n_slots; i++)
+  for (unsigned int i = 0; i < tape->n_slots && p->size <= p->most; i++)
     if (needs_block(tape, i))
       assign_block(p, tape->slots[i]);
   p->m->workspace_size = p->size;
+  return p->size <= p->most;
 }
 
 /* ---- order of the commands, by slots ---- */
@@ -107,6 +105,31 @@ static void add_command(ga_dependencies *o, size_t *first, ga_area_use *uses,
   ga__depend_add(o, j, n, uses);
 }
 
+static size_t spare_size(const ga_tape *tape, size_t least) {
+  const size_t used = least + tape->memory.kept_size;
+  const size_t share = tape->head.context->info.total_memory / SPARE_PART;
+  size_t spare = share > SPARE_SIZE ? share : SPARE_SIZE;
+  if (used <= HELD_SIZE)
+    spare = HELD_SIZE - used;
+  return spare < least ? spare : least;
+}
+
+/* Places with the widest window, of powers of two, that the memory allows; else as
+ * before. */
+static void place_widest(placing *p, const ga_tape *tape) {
+  const size_t least = p->size;
+  size_t window = 1;
+  while (window < tape->n_commands)
+    window *= 2;
+  p->most = least + spare_size(tape, least);
+  for (p->window = window; p->window > 1; p->window /= 2)
+    if (place(p, tape))
+      return;
+  p->before = NULL;
+  p->most = SIZE_MAX;
+  place(p, tape);
+}
+
 /* Places again with more memory, so that fewer commands wait for each other. */
 static void place_apart(placing *p, const ga_tape *tape) {
   ga_dependencies before;
@@ -118,18 +141,11 @@ static void place_apart(placing *p, const ga_tape *tape) {
   const bool is_open =
       ga__depend_open(&before, tape->n_commands, tape->n_slots, n_uses);
   if (is_open && first != NULL && uses != NULL) {
-    const size_t least = p->size;
     for (size_t j = 0; j < tape->n_commands; j++)
       add_command(&before, first, uses, tape, j);
-    const size_t used = least + tape->memory.kept_size;
-    const size_t spare = used <= HELD_SIZE ? HELD_SIZE - used : SPARE_SIZE;
-    p->most = least + (spare < least ? spare : least);
     p->before = &before;
     p->first = first;
-    place(p, tape);
-    p->before = NULL;
-    if (p->size > p->most)
-      place(p, tape);
+    place_widest(p, tape);
   }
   ga__depend_clear(&before);
   ga__free(first);
@@ -149,7 +165,7 @@ static int make_lists(tape_memory *m, size_t n_slots) {
 
 int ga__tape_place_slots(ga_tape *tape, const bool *kept) {
   tape_memory *m = &tape->memory;
-  placing p = {.m = m};
+  placing p = {.m = m, .most = SIZE_MAX};
   GA_TRY(make_lists(m, tape->n_slots));
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     slot *s = tape->slots[i];
