@@ -5,12 +5,9 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.rewrites.arithmetic import products
-from gpuarray.compiler.rewrites.arithmetic.products import (
-    factors_of,
-    is_positive,
-    product_of,
-)
+from gpuarray.compiler.rewrites.arithmetic import exponentials, products
+from gpuarray.compiler.rewrites.arithmetic.exponentials import is_positive
+from gpuarray.compiler.rewrites.arithmetic.products import factors_of, product_of
 from gpuarray.compiler.rewrites.engine.patterns import call, constant_of
 
 X, Y, Z = T.dvector("x"), T.dvector("y"), T.dvector("z")
@@ -40,6 +37,13 @@ def gradient(name, n):
     return grad(steps(name, n).sum(), X)
 
 
+LOOKS = [
+    (products, "_opened"),
+    (products, "_terms"),
+    (exponentials, "_is_positive_itself"),
+]
+
+
 def compiled_in(n, made, monkeypatch):
     """How many variables are looked at for factors, positive ones and terms."""
     looked = 0
@@ -53,8 +57,8 @@ def compiled_in(n, made, monkeypatch):
         return wrapped
 
     with monkeypatch.context() as patch:
-        for name in ("_opened", "_is_positive_itself", "_terms"):
-            patch.setattr(products, name, counted(getattr(products, name)))
+        for module, name in LOOKS:
+            patch.setattr(module, name, counted(getattr(module, name)))
         fgraph = FunctionGraph([X, Y, W], [made(n)])
         rewrites.optimize(fgraph)
     return looked
