@@ -20,7 +20,7 @@ GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(d));
   return x * r;
 }
-/* log2(p) for a power of two, to half a unit in the last place. */
+/* log2(p) for a power of two; PTX promises a relative error of 2^-22. */
 GA_INLINE ga_float ga_random_power(ga_float p) {
   ga_float r;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(p));
