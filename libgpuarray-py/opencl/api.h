@@ -87,6 +87,8 @@ enum {
   CL_PROFILING_COMMAND_END = 0x1283
 };
 
+#define CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL ((cl_ulong)1 << 31)
+
 /* Flags. */
 enum {
   CL_DEVICE_TYPE_CPU = 1 << 1,

@@ -205,6 +205,9 @@ static int open_queue(ga_opencl_device *d) {
       d->context, d->id, d->is_gpu ? 0 : CL_QUEUE_PROFILING_ENABLE, &code);
   if (d->queue == NULL)
     return ga__opencl_fail(code, "clCreateCommandQueue");
+  if (!d->is_gpu && has_extension(d->api, d->id, "cl_intel_exec_by_local_thread"))
+    d->at_once = d->api->clCreateCommandQueue(
+        d->context, d->id, CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL, &code);
   pthread_mutex_init(&d->staging.lock, NULL);
   pthread_mutex_init(&d->queue_lock, NULL);
   pthread_mutex_init(&d->bound_lock, NULL);
@@ -219,6 +222,8 @@ static void close_queue(ga_opencl_device *d) {
   pthread_mutex_destroy(&d->bound_lock);
   ga__opencl_event_free(d, d->bound);
   d->api->clReleaseCommandQueue(d->queue);
+  if (d->at_once)
+    d->api->clReleaseCommandQueue(d->at_once);
 }
 
 /* Retains the borrowed context, or creates one. */

@@ -312,12 +312,25 @@ static int set_arguments(ga_opencl_device *d, kernel *k, const ga_launch *launch
   return GA_NO_ERROR;
 }
 
+#define BRIEF 4096 /* work that is done sooner than another thread begins it */
+
+/* True if this thread may run the launch: nothing that it has to wait for is queued. */
+static bool runs_at_once(const ga_opencl_device *d, const ga_launch *launch) {
+  return d->at_once && launch->work > 0 && launch->work <= BRIEF &&
+         ga__opencl_is_idle(d);
+}
+
 static int queue_launch(ga_opencl_device *d, const kernel *k, const ga_launch *launch) {
   size_t global[3];
+  cl_event *event = ga__opencl_event_place(d);
   for (unsigned int i = 0; i < launch->nd; i++)
     global[i] = launch->grid[i] * launch->block[i];
-  OPENCL_QUEUE_TRY(d, clEnqueueNDRangeKernel, k->handle, launch->nd, NULL, global,
-                   launch->block, 0, NULL, ga__opencl_event_place(d));
+  if (event == NULL && runs_at_once(d, launch))
+    OPENCL_TRY(d->api, clEnqueueNDRangeKernel, d->at_once, k->handle, launch->nd, NULL,
+               global, launch->block, 0, NULL, NULL);
+  else
+    OPENCL_QUEUE_TRY(d, clEnqueueNDRangeKernel, k->handle, launch->nd, NULL, global,
+                     launch->block, 0, NULL, event);
   return GA_NO_ERROR;
 }
 

@@ -64,6 +64,7 @@ typedef struct ga_launch {
   size_t grid[3], block[3];
   size_t shared;
   size_t elements; /* that any number of threads may share, by strides of them; or 0 */
+  size_t work;     /* about as many elements, one after another; 0 if not known */
   unsigned int n_args;
   const ga_arg *args;
 } ga_launch;

@@ -37,7 +37,7 @@ static void set_geometry(ga_launch *launch, const GpuElemwise *ge, gpukernel *k,
   size_t blocks = n / work + (n % work != 0);
   size_t limit = most_blocks(ge);
   launch->nd = 1;
-  launch->elements = n;
+  launch->elements = launch->work = n;
   launch->block[0] = threads;
   launch->grid[0] = blocks < limit ? blocks : limit;
 }

@@ -415,6 +415,7 @@ static int launch(ga_index_walk *w) {
   ga__args_u32(&args, (uint32_t)width);
   ga__args_u32(&args, (uint32_t)height);
   add_strides(&args, w, &s);
+  l.work = nx * ny;
   l.n_args = args.n;
   l.args = args.list;
   return ga__kernel_launch(kernel, &l);

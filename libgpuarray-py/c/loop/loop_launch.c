@@ -125,10 +125,12 @@ int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l) {
       ga__args_i64(&list, l->integers[i].integer);
   for (unsigned int i = 0; i < l->n_operands; i++)
     add_operand(&list, l, i);
+  const size_t work = (n - 1) / CPU_VECTOR * l->n_iterations + l->n_iterations;
   if (l->is_group)
-    return ga__kernel_launch_items(k, &list, items_of(ctx, n), items_of(ctx, n), 1);
+    return ga__kernel_launch_work(k, &list, items_of(ctx, n), items_of(ctx, n), 1,
+                                  work);
   if (in_pieces)
-    return ga__kernel_launch_items(k, &list, n / row * ((row - 1) / piece + 1), 1,
-                                   GA_CPU_GROUPS * (size_t)ctx->info.processors);
+    return ga__kernel_launch_work(k, &list, n / row * ((row - 1) / piece + 1), 1,
+                                  GA_CPU_GROUPS * (size_t)ctx->info.processors, work);
   return ga__kernel_launch_items(k, &list, n, group_of(ctx, n), ctx->info.max_grid[0]);
 }

@@ -77,6 +77,9 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch);
  * kernel supports, and at most `most` blocks. */
 int ga__kernel_launch_items(gpukernel *k, const ga_args *args, size_t items,
                             size_t threads, size_t most);
+/* The same, of known work (ga_launch). */
+int ga__kernel_launch_work(gpukernel *k, const ga_args *args, size_t items,
+                           size_t threads, size_t most, size_t work);
 
 /* Initializes what all kernels have, from a program that may still be compiling;
  * slow_lock is held. */

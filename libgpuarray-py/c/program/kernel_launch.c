@@ -73,15 +73,21 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch) {
   return ga__context_status(ctx, ga__fail_within(status, "kernel %s", k->name));
 }
 
-int ga__kernel_launch_items(gpukernel *k, const ga_args *args, size_t items,
-                            size_t threads, size_t most) {
+int ga__kernel_launch_work(gpukernel *k, const ga_args *args, size_t items,
+                           size_t threads, size_t most, size_t work) {
   while (!ga__kernel_takes(k, threads))
     threads /= 2;
   const size_t blocks = (items - 1) / threads + 1;
   const ga_launch launch = {.nd = 1,
                             .grid = {blocks < most ? blocks : most, 1, 1},
                             .block = {threads, 1, 1},
+                            .work = work,
                             .n_args = args->n,
                             .args = args->list};
   return ga__kernel_launch(k, &launch);
+}
+
+int ga__kernel_launch_items(gpukernel *k, const ga_args *args, size_t items,
+                            size_t threads, size_t most) {
+  return ga__kernel_launch_work(k, args, items, threads, most, 0);
 }

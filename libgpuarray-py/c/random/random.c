@@ -40,6 +40,7 @@ static int check_target(const GpuArray *a, const gpurandom *g, const char *kinds
 /* ---- launches ---- */
 
 #define NARROW ((size_t)INT32_MAX - (1 << 20))
+#define DRAW_WORK 4 /* elements of arithmetic that a draw takes as long as, or more */
 
 /* What is drawn: of a distribution its scalars and arrays, else two integers. */
 typedef struct parameters {
@@ -236,7 +237,7 @@ static int fill(const GpuArray *a, gpurandom *g, const parameters *p,
   add_parameters(&args, &t, p);
   const size_t rows = attempt_rows(ctx, t.n);
   add_layout(&args, &t, &s, p, rows);
-  ga_launch l = {.n_args = args.n, .args = args.list};
+  ga_launch l = {.work = DRAW_WORK * t.n, .n_args = args.n, .args = args.list};
   if (s.kernel == GA_RANDOM_BY_ATTEMPT)
     set_attempts(&l, ctx, kernel, t.n, rows);
   else

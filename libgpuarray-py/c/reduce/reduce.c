@@ -169,6 +169,7 @@ static int launch(const work *w, const ga_args *args) {
       .nd = 2,
       .grid = {ga__ceil_div(g->tiles, ga__ceil_div(g->tiles, g->groups)), g->splits, 1},
       .block = {g->lanes, g->items, 1},
+      .work = w->results * w->reduced,
       .n_args = args->n,
       .args = args->list};
   return ga__kernel_launch(w->kernel, &l);

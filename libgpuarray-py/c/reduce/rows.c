@@ -216,6 +216,7 @@ static int launch(const problem *p) {
   const ga_launch l = {.nd = 2,
                        .grid = {ga__ceil_div(tiles, per_group), 1, 1},
                        .block = {lanes, slots, 1},
+                       .work = p->rows * p->length,
                        .n_args = args.n,
                        .args = args.list};
   return ga__kernel_launch(k, &l);
@@ -289,6 +290,7 @@ static int launch_totals(const problem *p, gpukernel *k, const form *f, size_t b
                        .grid = {blocks, 1, 1},
                        .block = {f->lanes, 1, 1},
                        .shared = ga__rows_local_bytes(p->call, f, p->length),
+                       .work = p->rows * p->length,
                        .n_args = args.n,
                        .args = args.list};
   return ga__kernel_launch(k, &l);

@@ -221,6 +221,7 @@ static int launch(gpukernel *kernel, const scan_task *t, const scan_geometry *g,
   const ga_launch l = {.nd = 2,
                        .grid = {groups, 1, 1},
                        .block = {g->lanes, g->slots, 1},
+                       .work = g->chunks == 1 ? t->rows * t->across * t->length : 0,
                        .n_args = args.n,
                        .args = args.list};
   return ga__kernel_launch(kernel, &l);
