@@ -33,7 +33,7 @@ def test_workers_of_dask(first_context, capsys):
     pytest.importorskip("distributed.client", reason="dask is not installed")
     from distributed import Client, LocalCluster
 
-    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(processes=True, **settings) as cluster, Client(cluster) as client:
         client.run(sys.path.insert, 0, str(Path(__file__).parent))
         results = distributed.run_on_dask(client, on_a_worker, first_context.name)
