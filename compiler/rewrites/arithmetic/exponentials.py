@@ -34,7 +34,8 @@ from gpuarray.compiler.rewrites.engine.rows import row_of_op
 
 PARTS = (AdvancedSubtensor, DimShuffle, FirstOf, Pick, Reshape, Subtensor)
 """Ops whose result has elements of their first input, by what further ones say."""
-_MOST_TERMS = 16
+MOST_TERMS = 16
+"""Exponentials of a sum that are looked at, and products within products."""
 _POSITIVE = ("exp", "exp2", "sigmoid", "softplus", "cosh")
 JOINED = {"add": "logaddexp", "mul": "add", "true_div": "sub"}
 """The row that joins logarithms of the operands of a row."""
@@ -188,15 +189,19 @@ def added_exponents(variable: Variable) -> list[Variable]:
         value = constant_of(current)
         if value is not None and np.isrealobj(value) and 0 < value < np.inf:
             exponent = number(np.log(float(value)), variable)
-        if (terms is None and exponent is None) or len(exponents) == _MOST_TERMS:
+        if (terms is None and exponent is None) or len(exponents) == MOST_TERMS:
             return []
         exponents += [] if exponent is None else [exponent]
         waiting += reversed(terms or ())
     if len(exponents) == 2 and any(is_constant(exponent, 0) for exponent in exponents):
         return []
+    return [] if are_shifted(exponents) else exponents
+
+
+def are_shifted(exponents: Sequence[Variable]) -> bool:
+    """True if one variable is subtracted from each exponent."""
     shifts = [match(exponent, "sub") for exponent in exponents]
-    is_shifted = all(shift and shift[1] is shifts[0][1] for shift in shifts)  # type: ignore[index]
-    return [] if is_shifted else exponents
+    return all(shift and shift[1] is shifts[0][1] for shift in shifts)  # type: ignore[index]
 
 
 def exponent_of_share(variable: Variable) -> Variable | None:
@@ -210,7 +215,7 @@ def exponent_of_share(variable: Variable) -> Variable | None:
     return exponent if is_one else None
 
 
-def known_log(variable: Variable, depth: int = _MOST_TERMS) -> Variable | None:
+def known_log(variable: Variable, depth: int = MOST_TERMS) -> Variable | None:
     """Return the logarithm of exponentials, of their sums, products and powers.
 
     Factors and terms that are numbers must be positive. None for other variables.

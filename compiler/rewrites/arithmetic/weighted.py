@@ -9,6 +9,8 @@ from functools import partial, reduce
 
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
+    MOST_TERMS,
+    are_shifted,
     finite,
     known_log,
     shifted_term,
@@ -23,9 +25,8 @@ from gpuarray.compiler.rewrites.arithmetic.products import (
     rebuilt_sum,
     sum_of,
 )
-from gpuarray.compiler.rewrites.engine.patterns import argument, call, match, number
+from gpuarray.compiler.rewrites.engine.patterns import argument, call, number
 
-_MOST_TERMS = 16
 _WITH_STABLE_LOG = ("erfc", "sigmoid")
 
 
@@ -91,7 +92,7 @@ def shifted_sum(variable: Variable) -> tuple[Variable, Variable] | None:
     terms = [node for node in tree if not node.operands]
     opened = [weighted_exponential(_value(node.variable)) for node in terms]
     known = [exponent for exponent, _ in filter(None, opened)]
-    if not 1 < len(terms) <= _MOST_TERMS or not known or _are_shifted(known):
+    if not 1 < len(terms) <= MOST_TERMS or not known or are_shifted(known):
         return None
     parts = [
         (number(0, _value(node.variable)), node.variable) if pair is None else pair
@@ -106,9 +107,3 @@ def shifted_sum(variable: Variable) -> tuple[Variable, Variable] | None:
 def _value(variable: Variable | None) -> Variable:
     assert variable is not None
     return variable
-
-
-def _are_shifted(exponents: list[Variable]) -> bool:
-    """True if one variable is subtracted from each exponent."""
-    shifts = [match(exponent, "sub") for exponent in exponents]
-    return all(shift and shift[1] is shifts[0][1] for shift in shifts)  # type: ignore[index]
