@@ -407,15 +407,20 @@ class LoopStep(Step):
     state, ``u`` one that ends the loop, ``s`` one shared by all; ``a`` an affine state,
     ``f`` its factor and ``+`` a sum, for a loop in chunks. The first results are the
     final states; the others have an iteration's results in rows. The library starts
-    the iterations of a loop ``by_host`` one after another at each run: the body waits,
-    or is of several contexts. Python runs those of a loop that is not ``recorded``, as
-    a `Call`.
+    the iterations of a loop ``by_host`` one after another at each run. Python runs
+    those of a loop that is not ``recorded``, as a `Call`.
     """
 
     takes: str
     body: BodyPlan
     recorded: bool = True
-    by_host: bool = False
+
+    @property
+    def by_host(self) -> bool:
+        """True if the body waits, or is of several contexts."""
+        body = self.body.plan
+        waits = any(step.pauses for step in body.steps)
+        return waits or any(place is not None for place in body.places())
 
     @property
     def pauses(self) -> bool:

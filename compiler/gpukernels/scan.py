@@ -44,7 +44,5 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
             takes=takes.ljust(len(ins) - 1, SAME),
             body=p.BodyPlan(plan),
             recorded=not any(map(is_called, plan.steps)),
-            by_host=any(step.pauses for step in plan.steps)
-            or any(place is not None for place in plan.places()),
         )
     )
