@@ -20,8 +20,8 @@ typedef int (*ga_conv_run)(const ga_conv *c);
 /* The way that takes the shortest time, of those that `runs` has. They are timed once
  * for a signature, on memory of their own, which waits; the answer is kept in memory
  * and on disk. `otherwise` where they could not be timed; undecided in a rehearsal
- * (ga__recording_drop), which has then recorded all of them. The
- * vendor's without trial where `is_brief` says so; NULL: it does not serve. */
+ * (ga__recording_drop), which has then recorded all of them. The vendor's without trial
+ * where `is_brief` says so; NULL: it does not serve. */
 enum ga_conv_way ga__conv_fastest(const ga_conv *c,
                                   const ga_conv_run runs[GA_CONV_WAYS],
                                   enum ga_conv_way otherwise,

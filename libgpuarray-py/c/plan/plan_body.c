@@ -74,10 +74,9 @@ static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
       "plan %s, %s: the body does not match the step: got %u inputs and %u integers, "
       "expected %u and %u%s, of the step's types and where the step takes them; got %u "
       "results, expected %u; a body is on the context of its step and gives its "
-      "results "
-      "there, of a function it reads no integers and has no other contexts, of a loop "
-      "those of the plan; it writes only into inputs that the step overwrites: of a "
-      "loop its states",
+      "results there, of a function it reads no integers and has no other contexts, of "
+      "a loop those of the plan; it writes only into inputs that the step overwrites: "
+      "of a loop its states",
       p->name, s->label, body->graph.n_inputs, body->graph.n_int_inputs,
       s->n_in - is_loop - n_ints, n_ints,
       is_loop ? " (and one more for the iteration)" : "", body->graph.n_outputs,
