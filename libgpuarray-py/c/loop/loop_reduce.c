@@ -3,7 +3,11 @@
 
 #include "c/base/dtype.h"
 #include "c/elemwise/elemwise_text.h"
+#include "c/loop/kernels/loop_reduce_cpu.inc"
+#include "c/loop/kernels/loop_reduce_gpu.inc"
 #include "c/reduce/reduce_words.h"
+
+#define LANES "16" /* accumulators that an item of a CPU combines side by side */
 
 /* The type of the accumulator. */
 static const char *type_of(const ga_reduce_spec *spec) {
@@ -37,47 +41,19 @@ static void add_inputs(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step
   }
 }
 
-/* Accumulators that one item of a CPU combines side by side: a vector of them. */
-#define LANES 16
-
-/* All accumulators become one, by the group's first item. */
-static void add_combination_of_all(ga_strbuf *sb, const ga_reduce_spec *spec,
-                                   const char *own) {
-  const char *type = type_of(spec), *combine = spec->components[0].combine;
-  ga__strbuf_addf(sb,
-                  "if (LID_0 == 0) {\n%s ga_i_w[%d], ga_i_s = %s[0];\n"
-                  "ga_uint ga_i_k = 1;\n"
-                  "if (LDIM_0 >= 2 * %d) {\n"
-                  "for (ga_uint ga_i_j = 0; ga_i_j < %d; ga_i_j++)\n"
-                  "ga_i_w[ga_i_j] = %s[ga_i_j];\n"
-                  "for (ga_i_k = %d; ga_i_k + %d <= LDIM_0; ga_i_k += %d)\n"
-                  "for (ga_uint ga_i_j = 0; ga_i_j < %d; ga_i_j++) {\n"
-                  "const %s a = ga_i_w[ga_i_j], b = %s[ga_i_k + ga_i_j];\n"
-                  "ga_i_w[ga_i_j] = %s;\n}\nga_i_s = ga_i_w[0];\n"
-                  "for (ga_uint ga_i_j = 1; ga_i_j < %d; ga_i_j++) {\n"
-                  "const %s a = ga_i_s, b = ga_i_w[ga_i_j];\nga_i_s = %s;\n}\n}\n",
-                  type, LANES, own, LANES, LANES, own, LANES, LANES, LANES, LANES, type,
-                  own, combine, LANES, type, combine);
-  ga__strbuf_addf(sb,
-                  "for (; ga_i_k < LDIM_0; ga_i_k++) {\n"
-                  "const %s a = ga_i_s, b = %s[ga_i_k];\nga_i_s = %s;\n}\n"
-                  "%s[0] = ga_i_s;\n}\nlocal_barrier();\n",
-                  type, own, combine, own);
-}
-
-/* The accumulators of two items become one; on a CPU an item goes through all. */
+/* The accumulators of all items become one. */
 static void add_combination(ga_strbuf *sb, const ga_reduce_spec *spec, const char *own,
                             bool is_cpu) {
-  const char *type = type_of(spec), *combine = spec->components[0].combine;
-  if (is_cpu)
-    add_combination_of_all(sb, spec, own);
-  else
-    ga__strbuf_addf(sb,
-                    "for (ga_uint ga_i_k = LDIM_0 / 2; ga_i_k > 0; ga_i_k /= 2) {\n"
-                    "if (LID_0 < ga_i_k) {\n"
-                    "const %s a = %s[LID_0], b = %s[LID_0 + ga_i_k];\n"
-                    "%s[LID_0] = %s;\n}\nlocal_barrier();\n}\n",
-                    type, own, own, own, combine);
+  ga_text_part parts[] = {{.name = "LP_TYPE"},
+                          {.name = "LP_OWN"},
+                          {.name = "LP_COMBINE"},
+                          {.name = "LP_LANES"}};
+  ga__strbuf_add(&parts[0].text, type_of(spec));
+  ga__strbuf_add(&parts[1].text, own);
+  ga__strbuf_add(&parts[2].text, spec->components[0].combine);
+  ga__strbuf_add(&parts[3].text, LANES);
+  ga__text_add_parts(sb, is_cpu ? loop_reduce_cpu_text : loop_reduce_gpu_text, parts,
+                     4);
 }
 
 void ga__loop_add_reduction(ga_text_part *locals, ga_strbuf *sb, const ga_loop *l,
