@@ -94,4 +94,6 @@ def _offered(name: str) -> _Any:
 # NumPy's own functions are dispatched to these when they are called with our arrays.
 _dispatch.offer(_offered)
 
-_dask.register(_conversion.Array, _offered)
+_dask.register(
+    _conversion.Array, _offered, lambda: _import_module("gpuarray._dask.factors")
+)

@@ -10,6 +10,7 @@ import dask.array
 import gpuarray
 import numpy as np
 import pytest
+import scipy.linalg
 from dask.array import linalg
 from dask.sizeof import sizeof
 from distributed.protocol import deserialize, serialize
@@ -95,6 +96,78 @@ def test_linear_systems(on_device):
     numpys = dask.array.from_array(np.tril(SQUARE), chunks=3)
     x = linalg.solve_triangular(numpys, numpys[:, 0], lower=True)
     np.testing.assert_allclose(x.compute(), np.eye(6)[0], atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::gpuarray.HostNotice")
+@pytest.mark.parametrize(
+    ("dtype", "chunks"), [("f8", 4), ("c8", (1, 6, 2, 3)), ("i4", 12)]
+)
+def test_lu_factors_and_what_is_solved_by_them(on_device, dtype, chunks):
+    """Rows are exchanged over whole columns, as LAPACK does."""
+    host = np.random.default_rng(5).normal(size=(12, 12)) * 9
+    host = (host + 1j * host.T).astype(dtype) if dtype == "c8" else host.astype(dtype)
+    x, right = chunked(host, (chunks, chunks)), chunked(host[:, 2:5] + 1, (chunks, 2))
+    close = {"rtol": 1e-3, "atol": 1e-3} if dtype == "c8" else {"atol": 1e-9}
+    for found, wanted in zip(linalg.lu(x), scipy.linalg.lu(host), strict=True):
+        np.testing.assert_allclose(computed(found), wanted, **close)
+        assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(computed(linalg.inv(x)), np.linalg.inv(host), **close)
+    wanted = np.linalg.solve(host, host[:, 2:5] + 1)
+    np.testing.assert_allclose(computed(linalg.solve(x, right)), wanted, **close)
+    vector = linalg.solve(x, right[:, 0])
+    np.testing.assert_allclose(computed(vector), wanted[:, 0], **close)
+
+
+@pytest.mark.filterwarnings("ignore::gpuarray.HostNotice")
+def test_a_matrix_whose_chunks_cannot_be_inverted(on_device):
+    turned = np.eye(6)[::-1]
+    np.testing.assert_array_equal(computed(linalg.inv(chunked(turned, 2))), turned)
+    p, lower, upper = linalg.lu(chunked(np.ones((4, 4)), 2))  # a pivot of 0
+    np.testing.assert_array_equal(computed(p @ lower @ upper), np.ones((4, 4)))
+    with pytest.raises(np.linalg.LinAlgError):
+        linalg.inv(chunked(np.ones((4, 4)), 2)).compute().get()
+    with pytest.raises(ValueError, match=r"lu: an array of shape \(40, 6\)"):
+        linalg.lu(chunked(TALL, 2))
+    with pytest.raises(ValueError, match=r"rows are in chunks of \(3, 3\), columns"):
+        linalg.inv(chunked(SQUARE, (3, 2)))
+    with pytest.raises(TypeError, match="inv: float16 is unsupported"):
+        linalg.inv(chunked(SQUARE.astype("f2"), 3))
+
+
+CALLED = {
+    "cholesky": lambda: linalg.cholesky(chunked(SQUARE, 3)),
+    "compression_level": lambda: (),  # a number
+    "compression_matrix": lambda: linalg.compression_matrix(chunked(TALL, 20), 3),
+    "inv": lambda: linalg.inv(chunked(SQUARE, 3)),
+    "lstsq": lambda: linalg.lstsq(chunked(TALL, (10, 6)), chunked(TALL[:, 0], 10)),
+    "lu": lambda: linalg.lu(chunked(SQUARE, 3)),
+    "norm": lambda: linalg.norm(chunked(TALL, 20), "fro"),
+    "qr": lambda: linalg.qr(chunked(TALL, (10, 6))),
+    "sfqr": lambda: linalg.sfqr(chunked(TALL.T, (6, 10))),
+    "solve": lambda: linalg.solve(chunked(SQUARE, 3), chunked(SQUARE, 3)),
+    "solve_triangular": lambda: linalg.solve_triangular(
+        chunked(SQUARE, 3), chunked(SQUARE[0], 3)
+    ),
+    "svd": lambda: linalg.svd(chunked(TALL, (10, 6))),
+    "svd_compressed": lambda: linalg.svd_compressed(chunked(TALL, 20), 3),
+    "tsqr": lambda: linalg.tsqr(chunked(TALL, (10, 6))),
+}
+
+
+@pytest.mark.filterwarnings("ignore::gpuarray.HostNotice")
+def test_each_function_of_dasks_linear_algebra(on_device):
+    """None is left to NumPy's chunks, nor is one that a later Dask has."""
+    public = {
+        name
+        for name, function in vars(linalg).items()
+        if getattr(function, "__module__", "") == linalg.__name__ and name[0] != "_"
+    }
+    assert public == set(CALLED)
+    with dask.config.set({"array.backend": "gpuarray"}):
+        for name, call in CALLED.items():
+            results = call()
+            for result in results if isinstance(results, tuple) else (results,):
+                assert isinstance(result.compute(), gpuarray.Array), name
 
 
 # ---- what Dask creates ----

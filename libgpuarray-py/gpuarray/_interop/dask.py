@@ -10,7 +10,7 @@ may be imported before this package or after it. Arrays that Dask creates are ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,16 @@ ArrayClass = type[BaseArray]
 Find = Callable[[str], Any]
 
 
-def register(array_class: ArrayClass, find: Find) -> None:
+def register(array_class: ArrayClass, find: Find, factors: Callable[[], Any]) -> None:
     """Register a class of arrays in Dask's dispatches when they are imported.
 
-    ``find`` returns a public object of the package by its name.
+    ``find`` returns a public object of the package by its name, ``factors`` the module
+    of ``lu`` and ``inv``.
     """
     for module, handlers in _handlers(array_class, find).items():
         after_import(module, partial(_register, array_class, handlers))
     after_import("dask.array.utils", partial(_solve_on_device, array_class, find))
+    after_import("dask.array.linalg", partial(_factor_on_device, array_class, factors))
 
 
 def _register(array_class: ArrayClass, handlers: dict[str, Any], module: Any) -> None:
@@ -56,6 +58,26 @@ def _solve_on_device(array_class: ArrayClass, find: Find, module: Any) -> None:
         return for_others(func_name, *args, **kwargs)
 
     module.scipy_linalg_safe = scipy_linalg_safe
+
+
+def _factor_on_device(
+    array_class: ArrayClass, factors: Callable[[], Any], module: Any
+) -> None:
+    """Have Dask factor matrices with our chunks by our functions, in ``solve``, too.
+
+    It calls SciPy's for all arrays, and makes chunks of NumPy's beside them.
+    """
+
+    def chosen(name: str, for_others: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(for_others)
+        def function(a: Any) -> Any:
+            is_ours = isinstance(getattr(a, "_meta", None), array_class)
+            return getattr(factors(), name)(a) if is_ours else for_others(a)
+
+        return function
+
+    for name in ("lu", "inv"):
+        setattr(module, name, chosen(name, getattr(module, name)))
 
 
 # ---- messages among workers ----

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def factorizes(context: Context) -> bool:
 # ---- on the host ----
 
 
-def tell(operation: str, context: Context) -> None:
+def tell(operation: str, context: Context, by: str = "NumPy") -> None:
     """Warn, once for each operation, that it is computed on the host."""
     with _lock:
         if operation in _told:
@@ -47,7 +48,7 @@ def tell(operation: str, context: Context) -> None:
         _told.add(operation)
     warnings.warn(
         f"{operation}: the vendor of {context.name} has no library for it here, so "
-        "NumPy computes it on the host; silence this with "
+        f"{by} computes it on the host; silence this with "
         "warnings.filterwarnings('ignore', category=gpuarray.HostNotice)",
         HostNotice,
         stacklevel=callers_level(),
@@ -138,6 +139,29 @@ def lu(x: Any, info: Any = None) -> tuple[Any, Any]:
     pivots = _new(x, (*x.shape[:-2], x.shape[-1]), _LONG)
     _call("lu", lib.GpuArray_lu, factors, pivots, info)
     return factors, pivots
+
+
+def lu_with_order(x: Any) -> tuple[Any, Any]:
+    """Return L and U of a tall matrix in one, and the row of ``x`` each row comes from.
+
+    A pivot of 0 is no error. Where the vendor has no library SciPy computes them.
+    """
+    m, n = x.shape
+    if factorizes(x.context):
+        factors, info = columns(x), _new(x, (), _INT)
+        pivots = _new(x, (n,), _LONG)
+        _call("lu", lib.GpuArray_lu, factors, pivots, info)
+        exchanged = pivots._read() - 1
+    else:
+        tell("lu", x.context, "SciPy")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of pivots of 0
+            host, exchanged = import_module("scipy.linalg").lu_factor(x._read())
+        factors = _back(host, x)
+    order = np.arange(m)
+    for row, other in enumerate(exchanged):
+        order[[row, other]] = order[[other, row]]
+    return factors, _back(order, x)
 
 
 def solve(a: Any, b: Any) -> Any:
