@@ -145,6 +145,11 @@ def test_a_nan_is_handed_on(context):
     assert_same(device.max(0), host.max(0))
     assert_same(device.min(1), host.min(1))
     assert np.isnan(float(device.sum()))
+    for length in (31, 48, 70):  # less than vectors, and what is left of them
+        for place in range(0, length, 5):
+            line = values("float32", (length,))
+            line[place] = np.nan
+            assert np.isnan(float(gpuarray.asarray(line, context=context).max()))
 
 
 def test_infinities_and_extremes(context):

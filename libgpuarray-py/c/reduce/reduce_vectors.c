@@ -49,8 +49,12 @@ static bool find_order(char *to, size_t size, const ga_reduce_spec *spec) {
 
 /* Combination of vectors a and b; false if it is not recognized. */
 static bool find_combination(char *to, size_t size, const ga_reduce_spec *spec) {
-  static const char *const known[] = {"a + b", "a * b", "a > b ? a : b",
-                                      "a < b ? a : b"};
+  static const char *const known[] = {"a + b",
+                                      "a * b",
+                                      "a > b ? a : b",
+                                      "a < b ? a : b",
+                                      "(a >= b || a != a) ? a : b",
+                                      "(a <= b || a != a) ? a : b"};
   const gpureduction_component *own = &spec->components[0];
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(own->combine, known[i]) == 0) {

@@ -8,18 +8,23 @@ if (!RD_NUMBERS && (mode & 1)) {
 #elif RD_PICK
 #include "rows_pick_loop.cl.h"
 #elif defined(RD_MANY) && GA_WARP_SIZE == 1
-  /* Explicit SIMD by a single item. */
+  /* Explicit SIMD by a single item: two vectors at a time, so that a combination does
+   * not wait for the one before. */
   if (i + 16 <= inner_to) {
     RD_MANY total = vload16(0, acc);
-    while (i + 16 <= inner_to) {
-      RD_INT stop = i + 64 * 16;
-      if (stop > inner_to - 15)
-        stop = inner_to - 15;
-      RD_MANY run = RD_MANY_AT(y0 + i);
-      for (i += 16; i < stop; i += 16)
+    while (i + 32 <= inner_to) {
+      RD_INT stop = i + 64 * 32;
+      if (stop > inner_to - 31)
+        stop = inner_to - 31;
+      RD_MANY run = RD_MANY_AT(y0 + i), other = RD_MANY_AT(y0 + i + 16);
+      for (i += 32; i < stop; i += 32) {
         run = RD_COMBINE(run, RD_MANY_AT(y0 + i));
-      total = RD_COMBINE(total, run);
+        other = RD_COMBINE(other, RD_MANY_AT(y0 + i + 16));
+      }
+      total = RD_COMBINE(total, RD_COMBINE(run, other));
     }
+    for (; i + 16 <= inner_to; i += 16)
+      total = RD_COMBINE(total, RD_MANY_AT(y0 + i));
     vstore16(total, 0, acc);
   }
   for (int v = 0; i + v < inner_to; v++)
