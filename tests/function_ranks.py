@@ -193,6 +193,29 @@ def sharded(comm):
         close(param.get_value(), wanted.get_value(), 1e-4)
 
 
+def normalised(comm):
+    """Statistics over all ranks' rows, whose axes of length 1 broadcast."""
+    x = T.fmatrix("x")
+    every = [of_rank(rank, 5, 3) for rank in range(comm.size)]
+    mean = distributed.all_reduce(x.mean(axis=0, keepdims=True), comm, "mean")
+    square = distributed.all_reduce(
+        T.sqr(x - mean).mean(axis=0, keepdims=True), comm, "mean"
+    )
+    rows = distributed.all_gather(mean, comm, 0)
+    assert mean.broadcastable == (True, False)
+    assert rows.broadcastable == (False, False)
+    scaled = (x - mean) / T.sqrt(square)
+    found, slope = function([x], [scaled, grad((scaled**3).sum(), x)])(every[comm.rank])
+    whole = T.fmatrix("whole")
+    centred = whole - whole.mean(axis=0, keepdims=True)
+    alone = centred / T.sqrt(T.sqr(centred).mean(axis=0, keepdims=True))
+    wanted = function([whole], [alone, grad((alone**3).sum(), whole)])(
+        np.concatenate(every)
+    )
+    for part, of_all in zip((found, slope), wanted, strict=True):
+        close(part, np.split(of_all, comm.size)[comm.rank], 1e-3)
+
+
 def gradients_of_a_list(comm):
     """A list of gradients is averaged as it is."""
     params, cost, inputs = network(0)
@@ -312,6 +335,7 @@ CASES = {
         extremes,
         training,
         sharded,
+        normalised,
         gradients_of_a_list,
         loops,
         pipeline,

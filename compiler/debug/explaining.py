@@ -162,8 +162,11 @@ def values_before(
 ) -> Values:
     """Return the values before a step of a plan without pauses, by running it again.
 
-    What the plan would overwrite is copied first.
+    What the plan would overwrite is copied first. None are known behind a collective,
+    which the other ranks would have to run again.
     """
+    if any(map(meets_ranks, plan.steps[:number])):
+        return {}
     copies = list(values)
     if any(map(overwrites, plan.steps)):
         copies = [v.copy() if isinstance(v, Array) else v for v in copies]
@@ -184,8 +187,10 @@ def iteration_text(
     """Return the message of the step and the iteration of a loop that fails.
 
     The iterations run again, one by one; empty if none of them fails with an error that
-    ends in ``message``.
+    ends in ``message``, or other ranks would have to run them, too.
     """
+    if meets_ranks(step):
+        return ""
     body = replace(body or unnamed(step.body.plan), plan=step.body.plan)
     stepwise = Stepwise(body, context, Walker(), waits=True)
     loop = Iterations(step, stepwise.run, MOST_ITERATIONS)
@@ -195,6 +200,13 @@ def iteration_text(
         if loop.current is not None and str(error).endswith(message):
             return "\n".join(error.__notes__)
     return ""
+
+
+def meets_ranks(step: p.Step) -> bool:
+    """True if the step is a collective, or a loop with one."""
+    if isinstance(step, p.LoopStep):
+        return any(map(meets_ranks, step.body.plan.steps))
+    return isinstance(step, p.Call) and step.function == "collective"
 
 
 def overwrites(step: p.Step) -> bool:
@@ -214,27 +226,39 @@ def minded_by(
 ) -> ValueError | None:
     """Return the error of the first operation that fails for inputs of such shapes.
 
-    They are run on a device that computes nothing, but where messages have values. None
-    where shapes depend on computed values, or code of the program would run.
+    They are run on a device that computes nothing, but where messages have values and
+    no other rank would have to run them. None where shapes depend on computed values,
+    or code of the program would run.
     """
-    with suppress(Exception), nullcontext(context) if is_long() else dry() as there:
+    with suppress(Exception):
         lowered = written()  # a failure here adds nothing to the step's
-        if any(step.pauses or step.place is not None for step in lowered.plan.steps):
+        steps = lowered.plan.steps
+        if any(step.pauses or step.place is not None for step in steps):
             return None
-        arrays = [
-            empty(v.shape, v.dtype, context=there)
-            if isinstance(v, Array) and there is not context
-            else v
-            for v in values
-        ]
-        try:
-            Stepwise(lowered, there, Walker(), dry=True).run(arrays)
-        except DeviceLimit:  # of the device that the graph is tried on
-            return None
-        except ValueError as error:
-            here = str(error).replace(f" on {there.name}:", f" on {context.name}:")
-            error.args = (here,)
-            return error if hasattr(error, "__notes__") else None
+        is_real = is_long() and not any(map(meets_ranks, steps))
+        with nullcontext(context) if is_real else dry() as there:
+            return _first_error(lowered, values, there, context)
+    return None
+
+
+def _first_error(
+    lowered: Lowered, values: Sequence[Any], there: Context, context: Context
+) -> ValueError | None:
+    """Return the error of the first operation that fails on the device ``there``."""
+    arrays = [
+        empty(v.shape, v.dtype, context=there)
+        if isinstance(v, Array) and there is not context
+        else v
+        for v in values
+    ]
+    try:
+        Stepwise(lowered, there, Walker(), dry=True).run(arrays)
+    except DeviceLimit:  # of the device that the graph is tried on
+        return None
+    except ValueError as error:
+        here = str(error).replace(f" on {there.name}:", f" on {context.name}:")
+        error.args = (here,)
+        return error if hasattr(error, "__notes__") else None
     return None
 
 

@@ -5,7 +5,15 @@ import subprocess
 import numpy as np
 import pytest
 from gpuarray import distributed as processes
-from gpuarray.compiler import distributed, function, grad, shared, sparse, tensor as T
+from gpuarray.compiler import (
+    config,
+    distributed,
+    function,
+    grad,
+    shared,
+    sparse,
+    tensor as T,
+)
 from gpuarray.compiler.gradient import Rop
 from launched import TESTS, device_of_all, environment, mpiexec, run, torchrun
 
@@ -21,7 +29,7 @@ def test_two_ranks(context):
     statuses, texts = run("function_ranks.py", torchrun(2), "--context", context.name)
     assert statuses == [0, 0], "\n".join(texts)
     for text in texts:
-        assert text.count("is right") == 10
+        assert text.count("is right") == 11
 
 
 def test_two_ranks_whose_calls_are_recorded(first_context):
@@ -29,7 +37,7 @@ def test_two_ranks_whose_calls_are_recorded(first_context):
     arguments = "--context", first_context.name, "--queued"
     statuses, texts = run("function_ranks.py", torchrun(2), *arguments)
     assert statuses == [0, 0], "\n".join(texts)
-    assert [text.count("is right") for text in texts] == [10, 10]
+    assert [text.count("is right") for text in texts] == [11, 11]
 
 
 def test_one_rank_is_itself(comm):
@@ -58,6 +66,22 @@ def collectives_of(f):
 
 
 NAME = "collective"
+
+
+@pytest.mark.parametrize("verbosity", ["low", "high"])
+def test_a_failed_run_behind_a_collective(comm, verbosity):
+    """It is explained without the collective, which other ranks would not run again."""
+    x, y = T.fvector("x"), T.fvector("y")
+    total = distributed.all_reduce(x, comm)
+    f = function([x, y], T.nnet.relu(total - y).sum())
+    given = np.arange(3, dtype="float32")
+    with (
+        config.use(exception_verbosity=verbosity),
+        pytest.raises(ValueError, match=r"shapes \(3,\) and \(2,\) do not broadcast"),
+    ):
+        f(given, given[:2])
+    assert comm.calls == 1  # the run's own
+    assert f(given, 0 * given) == 3
 
 
 def test_no_collective_is_folded_or_lost(comm):

@@ -78,8 +78,8 @@ class Collective(Op):
         return Apply(self, [variable], [self.infer(variable.type)])
 
     def infer(self, x: Any) -> Any:
-        """A variable of the operand's dtype, whose axes do not broadcast."""
-        return TensorType(x.dtype, (False,) * x.ndim)()
+        """A variable of the operand's dtype and shape."""
+        return TensorType(x.dtype, x.broadcastable)()
 
     def run(self, x: Array, out: Array) -> None:
         """Write the result for this rank's array, on the communicator's context."""
@@ -172,6 +172,13 @@ class AlongAxis(Collective):
     def __init__(self, comm: Communicator, axis: int = 0) -> None:
         super().__init__(comm)
         self.axis = axis
+
+    def infer(self, x: Any) -> Any:
+        """A variable of the operand's dtype, of any length along the axis."""
+        pattern = list(x.broadcastable)
+        if pattern:
+            pattern[self.axis] = False
+        return TensorType(x.dtype, tuple(pattern))()
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape with another length along the axis."""
