@@ -9,7 +9,7 @@ from typing import Any
 from gpuarray import dtypes
 from gpuarray._core.context import Context
 from gpuarray._creation.conversion import asarray
-from gpuarray._native import check, ffi, lib
+from gpuarray._native import check, ffi, lib, sized
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.callbacks import FunctionRecorder, grouped
 from gpuarray.compiler.gpukernels import NEEDS_OF, Needs
@@ -250,8 +250,7 @@ def _(step: p.LaunchStep, e: Encoder) -> None:
     label, preamble, expr = map(_text, (step.marked, step.preamble, step.expr))
     inplace = ffi.new("int[]", list(step.inplace))
     ins = e.values(step.ins)
-    native = ffi.new("gpuplan_elemwise *")
-    native.size = ffi.sizeof("gpuplan_elemwise")
+    native = sized("gpuplan_elemwise")
     native.label, native.preamble, native.expr = label, preamble, expr
     native.n_out, native.out_args, native.inplace = len(step.outs), out_args, inplace
     native.n_in, native.in_args, native.ins = len(step.ins), in_args, ins
@@ -270,8 +269,7 @@ def _(step: p.ReduceStep, e: Encoder) -> None:
         step.preamble, step.prologue, step.map, step.combine, step.identity,
     )  # fmt: skip
     keep = [_text(t) for t in texts_of_step]
-    spec = ffi.new("gpureduction_spec *")
-    spec.size = ffi.sizeof("gpureduction_spec")
+    spec = sized("gpureduction_spec")
     spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = keep
     spec.acc_typecode = dtypes.dtype_to_typecode(step.acc_dtype)
     spec.out_typecode = out_codes[0]
@@ -425,8 +423,7 @@ def _(step: p.Read, e: Encoder) -> None:
 
 @encode.register
 def _(step: p.Routine, e: Encoder) -> None:
-    native = ffi.new("gpuplan_routine *")
-    native.size = ffi.sizeof("gpuplan_routine")
+    native = sized("gpuplan_routine")
     label, name = _text(step.marked), _text(step.name)
     texts = [_text(text) for text in step.texts]
     listed = ffi.new("char *[]", texts or [ffi.NULL])
@@ -445,8 +442,7 @@ def _(step: p.Routine, e: Encoder) -> None:
 
 @encode.register
 def _(step: p.LoopStep, e: Encoder) -> None:
-    native = ffi.new("gpuplan_loop *")
-    native.size = ffi.sizeof("gpuplan_loop")
+    native = sized("gpuplan_loop")
     label, takes = _text(step.marked), _text(step.takes)
     turns, *rest = step.ins
     ins, results = e.values(rest), e.types(step.outs)

@@ -18,7 +18,7 @@ from gpuarray._core.context import Context
 from gpuarray._core.file_write import write_file
 from gpuarray._files import function_files
 from gpuarray._files.native_functions import Native
-from gpuarray._native import check, ffi, lib
+from gpuarray._native import check, ffi, lib, sized
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphValueError
@@ -261,8 +261,7 @@ def native_function(
     integers = [state.name for state in interface.inputs if state.integer]
     keys = interface.form if isinstance(interface.form, tuple) else ()
     outputs = [*keys, *[None] * (len(plan.plan.outputs) - len(keys))]
-    spec = ffi.new("gpufunction_spec *")
-    spec.size = ffi.sizeof("gpufunction_spec")
+    spec = sized("gpufunction_spec")
     lists = [ffi.new("char *[]", [text(n) for n in state] or [ffi.NULL])
              for state in (inputs, integers, outputs)]  # fmt: skip
     spec.inputs, spec.ints, spec.outputs = lists

@@ -37,6 +37,7 @@ __all__ = [
     "open_capsule",
     "prepare",
     "runner_class",
+    "sized",
     "straight_class",
     "text",
 ]
@@ -77,6 +78,13 @@ def check(status: int, operation: str = "") -> None:
         if more := hint(error):
             error.add_note(more)
     raise error
+
+
+def sized(name: str) -> Any:
+    """Return a new struct of zeros whose ``size`` tells the library its version."""
+    struct = ffi.new(f"{name} *")
+    struct.size = ffi.sizeof(name)
+    return struct
 
 
 @cache

@@ -18,7 +18,7 @@ from gpuarray._kernels.apply import fail, number_in, other_context
 from gpuarray._kernels.codegen import digest, once
 from gpuarray._kernels.numbers import Number, number_of, number_operand
 from gpuarray._kernels.parameters import dtype_of, parse, resolve_types, with_types
-from gpuarray._native import ARRAY, check, encoded, ffi, lib
+from gpuarray._native import ARRAY, check, encoded, ffi, lib, sized
 from gpuarray.dtypes import dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.errors import BadType, BadValue
 
@@ -221,8 +221,7 @@ def new_reduction(
     described = ffi.new("gpuelemwise_arg[]", len(names))
     for slot, name, source in zip(described, names, inputs, strict=True):
         slot.name, slot.typecode, slot.flags = name, source[1], source[2]
-    spec = ffi.new("gpureduction_spec *")
-    spec.size = ffi.sizeof("gpureduction_spec")
+    spec = sized("gpureduction_spec")
     spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = buffers
     spec.acc_typecode, spec.out_typecode = accumulator, out
     spec.n, spec.inputs = len(names), described

@@ -23,7 +23,7 @@ from gpuarray._kernels.codegen import (
     scalar_expression,
 )
 from gpuarray._kernels.numbers import number_operand
-from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray._native import ARRAY, check, ffi, lib, sized
 from gpuarray.dtypes import (
     DOUBLES,
     can_cast,
@@ -106,8 +106,7 @@ def make_reduction(
             f"{context.device_name} ({context.name}) lacks; give dtype='float32'"
         )
     keep: list[Any] = []
-    spec = ffi.new("gpureduction_spec *")
-    spec.size = ffi.sizeof("gpureduction_spec")
+    spec = sized("gpureduction_spec")
     spec.n, spec.inputs = len(inputs), _inputs(inputs, integers, keep)
     spec.n_components, spec.components = len(parts), _components(parts, keep)
     supports = dict.fromkeys([support, *(_combine(part).support for part in parts)])

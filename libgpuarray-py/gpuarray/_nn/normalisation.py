@@ -8,7 +8,7 @@ from typing import Any
 from gpuarray._core.arguments import as_integer, as_list
 from gpuarray._core.base import BaseArray, require_all
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
-from gpuarray._native import check, ffi, lib
+from gpuarray._native import check, ffi, lib, sized
 from gpuarray.dtypes import dtype_to_typecode, kind_of, work_dtype
 from gpuarray.errors import BadType, BadValue
 
@@ -204,8 +204,7 @@ def _description(
     axes: Sequence[int], epsilon: float = 1e-4, factor: float = 0.1
 ) -> Any:
     """Return the library's ``gpubatchnorm *``."""
-    struct = ffi.new("gpubatchnorm *")
-    struct.size = ffi.sizeof("gpubatchnorm")
+    struct = sized("gpubatchnorm")
     struct.axes = sum(1 << axis for axis in axes)
     struct.epsilon, struct.factor = epsilon, factor
     return struct

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuarray._core.base import BaseArray, require
-from gpuarray._native import check, ffi, lib
+from gpuarray._native import check, ffi, lib, sized
 from gpuarray.errors import BadType, BadValue
 
 MODES = {
@@ -48,8 +48,7 @@ class Windows:
             raise BadValue(
                 f"{operation}: a window of {nd} axes, expected 1 to {most} lengths"
             )
-        struct = ffi.new("gpupool *")
-        struct.size = ffi.sizeof("gpupool")
+        struct = sized("gpupool")
         struct.nd, struct.mode = nd, MODES[self.mode]
         struct.flags = lib.GA_POOL_CEIL * self.ceil + lib.GA_POOL_SHARED * self.shared
         for name in ("window", "stride", "before", "after"):

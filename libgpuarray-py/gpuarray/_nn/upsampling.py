@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuarray._core.base import require_all
-from gpuarray._native import check, ffi, lib
+from gpuarray._native import check, ffi, lib, sized
 from gpuarray.errors import BadType, BadValue
 
 Ratio = int | tuple[int, int] | tuple[tuple[int, int], tuple[int, int]]
@@ -51,8 +51,7 @@ def upsampling_grad(grad: Any, lengths: Sequence[int], ratio: Ratio) -> Any:
 
 def description_of(name: str, ratio: Any) -> Any:
     """Return the library's ``gpuupsampling *``. Raises for what is no fraction."""
-    struct = ffi.new("gpuupsampling *")
-    struct.size = ffi.sizeof("gpuupsampling")
+    struct = sized("gpuupsampling")
     pair = ratio if isinstance(ratio, tuple) else (ratio, 1)
     both = pair if isinstance(pair[0], tuple) else (pair, pair)
     try:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gpuarray._core.arguments import axis_number
 from gpuarray._core.base import BaseArray, require
 from gpuarray._kernels.codegen import convert, identity_text, scalar_expression
-from gpuarray._native import check, ffi, lib
+from gpuarray._native import check, ffi, lib, sized
 from gpuarray._ufunc.reduction import summed_dtype
 from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_dtype
 from gpuarray.errors import BadType
@@ -155,8 +155,7 @@ def _new_scan(row: Scalar, array: BaseArray, dtype: DType) -> Any:
     parts = combine.support, convert("x", array._dtype, work), combine.text
     texts = [ffi.new("char[]", t.encode()) for t in (*parts, identity_text(row, work))]
     name = ffi.new("char[]", b"x")
-    spec = ffi.new("gpuscan_spec *")
-    spec.size = ffi.sizeof("gpuscan_spec")
+    spec = sized("gpuscan_spec")
     spec.preamble, spec.map, spec.combine, spec.identity = texts
     spec.acc_typecode = dtype_to_typecode(work)
     spec.out_typecode = dtype_to_typecode(dtype)
