@@ -133,10 +133,10 @@ class StateVariable(SharedVariable):
         super().set_value(new_value, borrow)
 
 
-def state_variable(state: Any, name: str | None = None) -> StateVariable:
+def state_variable(state: Any) -> StateVariable:
     """Return a variable with a state."""
     kind = TensorType(STATE, (False,))
-    variable = StateVariable(kind, name, Container(None))
+    variable = StateVariable(kind, None, Container(None))
     variable.set_value(state)
     return variable
 

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -43,13 +43,13 @@ class Compiler:
         return shlex.join(self.command)
 
 
-def find_compiler(environment: Mapping[str, str] = os.environ) -> Compiler:
+def find_compiler() -> Compiler:
     """The compiler that CC names, else the first of cc, gcc and clang on the PATH.
 
     Raises NoCompilerError if there is none.
     """
-    cc = shlex.split(environment.get("CC", ""))
-    path = environment.get("PATH", "")
+    cc = shlex.split(os.environ.get("CC", ""))
+    path = os.environ.get("PATH", "")
     for command in [cc] if cc else [[name] for name in KNOWN]:
         program = shutil.which(command[0], path=path)
         if program is not None:

@@ -109,7 +109,7 @@ def groups(
             continue
         guard = guards.get(node, ALWAYS)
         lengths = tuple(map(key_of_length, node.inputs[2:]))
-        key = whole, op.of_shapes(None, None), shape[1:], lengths, place, guard
+        key = whole, op.of_filters(None), shape[1:], lengths, place, guard
         found.setdefault(key, []).append(Candidate(node, op, shape))
     return [group for group in found.values() if len(group) > 1]
 
@@ -238,7 +238,7 @@ def replace_group(fgraph: FunctionGraph, group: list[Candidate], log: Log) -> No
     counts = [member.shape[0] for member in group]
     shape = (sum(counts), *group[0].shape[1:])
     image = nodes[0].inputs[0]
-    op = group[0].op.of_shapes(None, shape)
+    op = group[0].op.of_filters(shape)
     whole = op.make_node(image, joined([node.inputs[1] for node in nodes], 0))
     readers = alike_readers(fgraph, nodes)
     operands = joined_operands(readers, nodes, whole.outputs[0])
@@ -344,7 +344,7 @@ def replace_by_filters(fgraph: FunctionGraph, group: list[Candidate], log: Log) 
     image, _, *lengths = nodes[0].inputs
     grads = [node.inputs[1] for node in nodes]
     counts = [known_length(shape_i(grad, CHANNELS)) for grad in grads]
-    op = group[0].op.of_shapes(None, (None, *group[0].shape[1:]))
+    op = group[0].op.of_filters((None, *group[0].shape[1:]))
     (whole,) = op.make_node(image, joined(grads, CHANNELS), *lengths).outputs
     for node, part in zip(nodes, slices(whole, counts, FILTERS), strict=True):
         log.note("join_gradients", node.outputs[0], part)
@@ -357,7 +357,7 @@ def replace_by_image(fgraph: FunctionGraph, group: list[Candidate], log: Log) ->
     counts = [member.shape[0] for member in group]
     total = sum_of(fgraph, nodes[0].outputs[0])
     assert total is not None
-    op = group[0].op.of_shapes(None, (sum(counts), *group[0].shape[1:]))
+    op = group[0].op.of_filters((sum(counts), *group[0].shape[1:]))
     filters = joined([node.inputs[0] for node in nodes], FILTERS)
     grads = joined([node.inputs[1] for node in nodes], CHANNELS)
     (whole,) = op.make_node(filters, grads, *nodes[0].inputs[2:]).outputs

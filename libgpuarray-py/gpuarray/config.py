@@ -53,34 +53,34 @@ def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {k: v for k, v in sorted(environment.items()) if k.startswith("GPUARRAY_")}
 
 
-def cache_folder(environment: Mapping[str, str] = os.environ) -> str | None:
+def cache_folder() -> str | None:
     """The library's folder of compiled kernels; None if it was told to keep none."""
-    folder = environment.get("GPUARRAY_CACHE_DIR")
-    if folder == "" or environment.get("GPUARRAY_CACHE_SIZE") == "0":
+    folder = os.environ.get("GPUARRAY_CACHE_DIR")
+    if folder == "" or os.environ.get("GPUARRAY_CACHE_SIZE") == "0":
         return None
     if folder is not None:
         return folder
-    base, home = environment.get("XDG_CACHE_HOME"), environment.get("HOME")
+    base, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
     if not base and not home:
         return None
     return f"{base or f'{home}/.cache'}/gpuarray"
 
 
-def unusable(environment: Mapping[str, str] = os.environ) -> Iterator[str]:
+def unusable() -> Iterator[str]:
     """Return, in sentences, what is wrong with variables that the library ignores."""
-    cache_dir = environment.get("GPUARRAY_CACHE_DIR")
+    cache_dir = os.environ.get("GPUARRAY_CACHE_DIR")
     if cache_dir and not _can_be_made(Path(cache_dir)):
         yield (
             f"GPUARRAY_CACHE_DIR={cache_dir!r} cannot be used: expected a folder that "
             "can be made and written, or nothing; compiled kernels are not kept"
         )
-    size = environment.get("GPUARRAY_HOST_SIZE")
+    size = os.environ.get("GPUARRAY_HOST_SIZE")
     if size and not re.fullmatch(r"\s*\d+", size):
         yield (
             f"GPUARRAY_HOST_SIZE={size!r} is no size: expected a number of bytes, such "
             "as 1073741824; an eighth of the machine's memory is the limit"
         )
-    wheels = environment.get("GPUARRAY_WHEEL_PATH")
+    wheels = os.environ.get("GPUARRAY_WHEEL_PATH")
     if wheels and not any(map(os.path.isdir, wheels.split(os.pathsep))):
         yield (
             f"GPUARRAY_WHEEL_PATH={wheels!r} names no folder: expected site-packages "

@@ -88,7 +88,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("inputs", "beside_one", "split"), PAIRS)
 def test_one_of_two_operands_is_a_number(inputs, beside_one, split):
-    assert told(patterns.with_constant(inputs, 1), beside_one)
+    assert told(patterns.beside_one(inputs), beside_one)
     assert told(patterns.split_constant(inputs), split)
 
 

@@ -59,7 +59,7 @@ class Picks(Entries, Op):
     def make_node(self, x: Any, *index: Any) -> Apply:
         """A node over the array and the parts of the index, in order."""
         array = as_tensor_variable(x)
-        check_form("indexing", self.idx_list, index)
+        check_form(self.idx_list, index)
         parts = [
             as_index(entry, part)
             for entry, part in zip(flat(self.idx_list), index, strict=True)

@@ -132,10 +132,10 @@ class BaseAbstractConv(Op):
         cls = kind.of_axes.get(options.pop("convdim"))
         return kind(self.convdim, **options) if cls is None else cls(**options)
 
-    def of_shapes(self, imshp: Any, kshp: Any) -> Any:
-        """Return the same op for other shapes of image and filters."""
+    def of_filters(self, kshp: Any) -> Any:
+        """Return the same op for filters of another shape, and any image."""
         options = {name: getattr(self, name) for name in self.__props__}
-        return type(self)(**{**options, "imshp": imshp, "kshp": kshp})
+        return type(self)(**{**options, "imshp": None, "kshp": kshp})
 
     of_axes: ClassVar[dict[int, type[BaseAbstractConv]]] = {}
     """Theano's classes for a number of spatial axes, which take no ``convdim``."""

@@ -105,7 +105,7 @@ def _dtype_of(part: Variable | None) -> str | None:
     return None if part is None else part.type.dtype
 
 
-def check_form(operation: str, idx_list: Sequence[Entry], inputs: Any) -> None:
+def check_form(idx_list: Sequence[Entry], inputs: Any) -> None:
     """Raise TypeError unless ``inputs`` are as many as the form of the index has."""
     count = sum(
         sum(part is not None for part in entry) if isinstance(entry, Slice) else 1
@@ -113,7 +113,7 @@ def check_form(operation: str, idx_list: Sequence[Entry], inputs: Any) -> None:
     )
     if count != len(inputs):
         raise GraphTypeError(
-            f"{operation}: given {len(inputs)} inputs for the index, expected {count}"
+            f"indexing: given {len(inputs)} inputs for the index, expected {count}"
         )
 
 
@@ -141,7 +141,7 @@ class Subtensor(Entries, Op):
     def make_node(self, x: Any, *integers: Any) -> Apply:
         """A node over the array and the integers of the index, in order."""
         variable = core.as_variable(x, "indexing")
-        check_form("indexing", self.idx_list, integers)
+        check_form(self.idx_list, integers)
         scalars = as_integers("indexing", integers)
         kind = variable.type
         if len(self.idx_list) > kind.ndim:

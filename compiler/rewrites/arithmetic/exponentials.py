@@ -19,6 +19,7 @@ from gpuarray.compiler.ops.shape.shape import DimShuffle, Order, Reshape
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
+    beside_one,
     call,
     constant_of,
     is_constant,
@@ -28,7 +29,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     number,
     same,
     turned,
-    with_constant,
 )
 from gpuarray.compiler.rewrites.engine.rows import row_of_op
 
@@ -260,7 +260,7 @@ def _log_of_joined(variable: Variable, depth: int) -> Variable | None:
     for row, joined in JOINED.items():
         args = match(variable, row)
         if args is not None:
-            one = with_constant(args, 1) if row == "add" else None
+            one = beside_one(args) if row == "add" else None
             terms = args if one is None else [one]
             logs = [_known_log(term, variable, depth - 1) for term in terms]
             found = [log for log in logs if log is not None]
@@ -300,7 +300,7 @@ def _log_of_hyperbolic(variable: Variable) -> Variable | None:
 def tanh_beside_one(variable: Variable) -> Variable | None:
     """Return ``x`` of ``1 + tanh(x)``, ``-x`` of ``1 - tanh(x)``; None for others."""
     terms = match(variable, "add")
-    operand = None if terms is None else with_constant(terms, 1)
+    operand = None if terms is None else beside_one(terms)
     inner = None if operand is None else argument(operand, "tanh")
     terms = match(variable, "sub")
     if terms is not None and is_constant(terms[0], 1):

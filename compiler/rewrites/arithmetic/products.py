@@ -21,6 +21,7 @@ from gpuarray.compiler.rewrites.arithmetic.exponentials import (
 )
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
+    beside_one,
     call,
     constant_of,
     is_float,
@@ -29,7 +30,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     opposite,
     same,
     turned,
-    with_constant,
 )
 from gpuarray.compiler.rewrites.engine.rows import row_of, row_of_op
 
@@ -234,7 +234,7 @@ def pair_exponentials(tree: Tree) -> bool:
     is_changed = False
     for part in factors_of(tree):
         args = None if part.variable is None else match(part.variable, "add")
-        power = None if args is None or part.is_above else with_constant(args, 1)
+        power = None if args is None or part.is_above else beside_one(args)
         inner = None if power is None else argument(power, "exp")
         if inner is not None:
             part.variable = call("sigmoid", turned(inner))

@@ -35,6 +35,7 @@ from gpuarray.compiler.rewrites.arithmetic.weighted import shifted_sum, take_log
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
+    beside_one,
     call,
     cast,
     is_constant,
@@ -42,7 +43,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     match,
     same,
     turned,
-    with_constant,
 )
 
 
@@ -58,7 +58,7 @@ def log_of_one_plus(node: Apply) -> Variable | None:
     if inner.type != node.outputs[0].type:
         return None
     args = match(inner, "add")
-    term = None if args is None else with_constant(args, 1)
+    term = None if args is None else beside_one(args)
     args = match(inner, "sub")
     if args is not None and is_constant(args[0], 1):
         term = turned(args[1])
@@ -154,7 +154,7 @@ def recognize_sigmoid(node: Apply) -> Variable | None:
     """
     bottom, out = node.inputs[-1], node.outputs[0]
     args = match(bottom, "add")
-    power = None if args is None else with_constant(args, 1)
+    power = None if args is None else beside_one(args)
     inner = None if power is None else argument(power, "exp")
     if inner is None or inner.type != out.type:
         return None

@@ -59,12 +59,12 @@ def is_constant(variable: Variable, value: float) -> bool:
     return known is not None and bool(known == value)
 
 
-def with_constant(inputs: Sequence[Variable], value: float) -> Variable | None:
-    """Return the other of two inputs, if one of them is this number."""
+def beside_one(inputs: Sequence[Variable]) -> Variable | None:
+    """Return the other of two inputs, if one of them is the number 1."""
     left, right = inputs
-    if is_constant(left, value):
+    if is_constant(left, 1):
         return right
-    return left if is_constant(right, value) else None
+    return left if is_constant(right, 1) else None
 
 
 def split_constant(inputs: Sequence[Variable]) -> tuple[Any, Variable] | None:

@@ -183,17 +183,15 @@ def _as_batch(a: Any) -> Any:
 # ---- by a reduction ----
 
 
-def contract(a: Any, b: Any, dtype: np.dtype[Any], conjugated: bool = False) -> Any:
-    """Return the sum over the last axis of ``a * b``, or ``conj(a) * b``, broadcast."""
+def contract(a: Any, b: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the sum over the last axis of ``a * b``, broadcast."""
     context = a.context
-    conjugated = conjugated and a.dtype.kind == "c"
-    key = "contract", a.typecode, b.typecode, conjugated
+    key = "contract", a.typecode, b.typecode
     reduction = context._kernels.get(key)
     if reduction is None:
         work = work_dtype(dtype)
         row = SCALARS["logical_or" if dtype.kind == "b" else "add"]
-        left = "ga_conj(x)" if conjugated else "x"
-        product = [(convert(n, x.dtype, work), work) for n, x in ((left, a), ("y", b))]
+        product = [(convert(n, x.dtype, work), work) for n, x in (("x", a), ("y", b))]
         text = scalar_expression(SCALARS["mul"], product).text
         inputs = [("x", a.dtype), ("y", b.dtype)]
         parts = [Accumulator(row, text, work)]
