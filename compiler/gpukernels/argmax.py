@@ -12,8 +12,7 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.gpukernels.registry import lowered_by_call
 from gpuarray.compiler.ops.reduce.argmax import Argmax, Extremum
 from gpuarray.dtypes import OF_TYPECODE, dtype_to_typecode
 
@@ -49,10 +48,7 @@ def places_steps(s: Steps, x: int, *, axes: tuple[int, ...], smallest: bool) -> 
     return s.routine("extremum", [moved], "int64", len(remaining), *params)
 
 
-@lowers(Argmax)
-def argmax(op: Argmax, node: Apply, k: Lowerer) -> None:
-    """Lower to one launch, and a copy where the axes are no single axis in memory."""
-    k.call(node, "argmax", node.inputs, {"axes": op.axes, "smallest": op.smallest})
+lowered_by_call(Argmax, "argmax", "axes", "smallest")
 
 
 @step_function("extremum")
@@ -97,7 +93,4 @@ def taken(array: Any, context: Context) -> Array:
     return Array.wrap(struct, context, OF_TYPECODE[struct.typecode], struct.typecode)
 
 
-@lowers(Extremum)
-def lower_extremum(op: Extremum, node: Apply, k: Lowerer) -> None:
-    """Lower to one launch for both results."""
-    k.call(node, "extremum", node.inputs, {"axis": op.axis, "smallest": op.smallest})
+lowered_by_call(Extremum, "extremum", "axis", "smallest")

@@ -22,7 +22,7 @@ from gpuarray.compiler.gpukernels.custom.symbolic import (
     least as least,
     same as same,
 )
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowered_by_call, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.variables.transfer import (
     GpuContiguous as GpuContiguous,
@@ -57,7 +57,4 @@ def contiguous_steps(s: Steps, x: int) -> int:
     return s.routine("contiguous", [x], value.dtype, value.ndim)
 
 
-@lowers(GpuContiguous)
-def lower_contiguous(op: GpuContiguous, node: Apply, k: Lowerer) -> None:
-    """Lower to a view, or a copy of an input in another layout."""
-    k.call(node, "contiguous", node.inputs)
+lowered_by_call(GpuContiguous, "contiguous")

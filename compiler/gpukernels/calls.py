@@ -32,11 +32,18 @@ def step_function(name: str) -> Callable[[StepFunction], StepFunction]:
     a tuple of them. The plan's context is the current one while it runs. A recorded
     function is called with arrays of no elements.
     """
+    return _registered_in(STEP_FUNCTIONS, name, "step_function")
 
-    def register(function: StepFunction) -> StepFunction:
-        if name in STEP_FUNCTIONS:
-            raise GraphValueError(f"step_function: {name!r} is registered already")
-        STEP_FUNCTIONS[name] = function
+
+def _registered_in(
+    functions: dict[str, Callable[..., Any]], name: str, caller: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds a function to a table. Refuses a name once more."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        if name in functions:
+            raise GraphValueError(f"{caller}: {name!r} is registered already")
+        functions[name] = function
         return function
 
     return register
@@ -82,14 +89,7 @@ def needs_of(name: str) -> Callable[[NeedsFunction], NeedsFunction]:
     which has dtype and rank, or a tuple of integers' values; and the options by name. A
     kernel that it does not declare is compiled at the first launch.
     """
-
-    def register(function: NeedsFunction) -> NeedsFunction:
-        if name in NEEDS_OF:
-            raise GraphValueError(f"needs_of: {name!r} is registered already")
-        NEEDS_OF[name] = function
-        return function
-
-    return register
+    return _registered_in(NEEDS_OF, name, "needs_of")
 
 
 FAILURES: dict[str, Callable[..., Exception | None]] = {}

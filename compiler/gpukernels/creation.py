@@ -17,7 +17,7 @@ from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowered_by_call, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.creation.creation import AllocEmpty, ARange
 from gpuarray.compiler.ops.creation.diagonals import AllocDiag, ExtractDiag
@@ -71,10 +71,7 @@ def arange_steps(s: Steps, length: int, *, dtype: str) -> int:
     return s.routine("arange", [length], dtype, 1)
 
 
-@lowers(ARange)
-def lower_arange(op: ARange, node: Apply, k: Lowerer) -> None:
-    """Lower to one launch."""
-    k.call(node, "arange", node.inputs, {"dtype": op.dtype})
+lowered_by_call(ARange, "arange", "dtype")
 
 
 @step_function("empty")
@@ -89,10 +86,7 @@ def empty_steps(s: Steps, lengths: Sequence[int], *, dtype: str) -> int:
     return s.routine("empty", lengths, dtype, len(lengths))
 
 
-@lowers(AllocEmpty)
-def lower_empty(op: AllocEmpty, node: Apply, k: Lowerer) -> None:
-    """Lower to an allocation."""
-    k.call(node, "empty", node.inputs, {"dtype": op.dtype})
+lowered_by_call(AllocEmpty, "empty", "dtype")
 
 
 @step_function("extract_diag")

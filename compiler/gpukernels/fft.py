@@ -14,8 +14,7 @@ from gpuarray._manipulation.joining import stack
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.gpukernels.registry import lowered_by_call
 from gpuarray.compiler.ops.fft import IRFFT, RFFT
 
 
@@ -27,10 +26,7 @@ def transform(x: Array) -> Array:
     return parts
 
 
-@lowers(RFFT)
-def rfft(op: RFFT, node: Apply, k: Lowerer) -> None:
-    """Lower to a pause with a call on real arrays."""
-    k.call(node, "rfft", node.inputs, recorded=False)
+lowered_by_call(RFFT, "rfft", recorded=False)
 
 
 @step_function("irfft")
@@ -45,10 +41,7 @@ def transform_back(x: Array, n: int) -> Array:
     return result
 
 
-@lowers(IRFFT)
-def irfft(op: IRFFT, node: Apply, k: Lowerer) -> None:
-    """Lower to a pause with a call on complex arrays."""
-    k.call(node, "irfft", node.inputs, recorded=False)
+lowered_by_call(IRFFT, "irfft", recorded=False)
 
 
 # ---- in files ----

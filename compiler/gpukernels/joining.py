@@ -13,7 +13,7 @@ from gpuarray.compiler.errors import GraphValueError, SpecifiedShapeError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowered_by_call, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.broadcast.axes import SpecifyShape
 from gpuarray.compiler.ops.creation.joining import Join, Split
@@ -98,10 +98,7 @@ def repeat_steps(s: Steps, x: int, repeats: int, total: int, *, axis: int) -> in
     return s.routine("take", [view, places], s.array(x).dtype, ndim, axis)
 
 
-@lowers(Repeat)
-def lower_repeat(op: Repeat, node: Apply, k: Lowerer) -> None:
-    """Lower to a running sum, a search and a gather."""
-    k.call(node, "repeat", node.inputs, {"axis": op.axis})
+lowered_by_call(Repeat, "repeat", "axis")
 
 
 @step_function("specify_shape")
@@ -128,7 +125,4 @@ def specify_shape_steps(
     return x
 
 
-@lowers(SpecifyShape)
-def lower_specify_shape(op: SpecifyShape, node: Apply, k: Lowerer) -> None:
-    """Lower to a check when the plan is bound."""
-    k.call(node, "specify_shape", node.inputs, {"called": op.called})
+lowered_by_call(SpecifyShape, "specify_shape", "called")

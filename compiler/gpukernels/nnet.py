@@ -16,7 +16,7 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of, unfolds
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowered_by_call, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.creation.creation import ARange
 from gpuarray.compiler.ops.elemwise import math
@@ -67,16 +67,10 @@ def softmax_of(op: Any, inputs: Sequence[Variable]) -> list[Variable]:
     return [row["true_div"](powers, total)]
 
 
-@lowers(Softmax)
-def lower_softmax(op: Softmax, node: Apply, k: Lowerer) -> None:
-    """Lower to two reductions and two elementwise launches."""
-    k.call(node, "softmax", node.inputs, {"axis": op.axis})
+lowered_by_call(Softmax, "softmax", "axis")
 
 
-@lowers(LogSoftmax)
-def lower_logsoftmax(op: LogSoftmax, node: Apply, k: Lowerer) -> None:
-    """Lower to two reductions and three elementwise launches."""
-    k.call(node, "logsoftmax", node.inputs, {"axis": op.axis})
+lowered_by_call(LogSoftmax, "logsoftmax", "axis")
 
 
 @step_function("pick")
@@ -141,10 +135,7 @@ def first_rows_steps(s: Steps, x: int, n: int, total: int) -> int:
     return s.choose(is_all, same, result)
 
 
-@lowers(FirstRows)
-def lower_first_rows(op: FirstRows, node: Apply, k: Lowerer) -> None:
-    """Lower to nothing where lengths agree, else to two launches."""
-    k.call(node, "first_rows", node.inputs)
+lowered_by_call(FirstRows, "first_rows")
 
 
 @lowers(FirstOf)
@@ -170,13 +161,7 @@ def pick_steps(s: Steps, x: int, y: int) -> int:
     return s.routine("take", [x, *counts, y], s.array(x).dtype, ndim, 0)
 
 
-@lowers(Pick)
-def lower_pick(op: Pick, node: Apply, k: Lowerer) -> None:
-    """Lower to a launch, and a short one for each axis of the rows.
-
-    Positions out of bounds raise at the next wait for the context.
-    """
-    k.call(node, "pick", node.inputs)
+lowered_by_call(Pick, "pick")
 
 
 @step_function("spread")
@@ -206,7 +191,4 @@ def spread_of(op: Spread, inputs: Sequence[Variable]) -> list[Variable]:
     return [row["where"](here, wide, math.zeros_like(wide))]
 
 
-@lowers(Spread)
-def lower_spread(op: Spread, node: Apply, k: Lowerer) -> None:
-    """Lower to elementwise launches."""
-    k.call(node, "spread", node.inputs)
+lowered_by_call(Spread, "spread")

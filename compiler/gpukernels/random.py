@@ -10,7 +10,7 @@ from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowered_by_call, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.random.positions import DTYPE, ImpliedPositions, Positions
 
@@ -33,10 +33,7 @@ def positions_steps(s: Steps, lengths: Sequence[int]) -> int:
     return s.reshape(numbers, lengths)
 
 
-@lowers(Positions)
-def lower_positions(op: Positions, node: Apply, k: Lowerer) -> None:
-    """Lower to a range in another shape."""
-    k.call(node, "positions", node.inputs)
+lowered_by_call(Positions, "positions")
 
 
 @lowers(ImpliedPositions)

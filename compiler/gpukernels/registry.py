@@ -34,6 +34,20 @@ def lowers(*ops: type[Op]) -> Callable[[LowerFunction], LowerFunction]:
     return register
 
 
+def lowered_by_call(
+    kind: type[Op], function: str, *options: str, recorded: bool = True
+) -> None:
+    """Lower ops of a class to a step function of the inputs.
+
+    Its options are the op's attributes of these names.
+    """
+
+    @lowers(kind)
+    def lower(op: Op, node: Apply, k: Lowerer) -> None:
+        values = {name: getattr(op, name) for name in options}
+        k.call(node, function, node.inputs, values, recorded=recorded)
+
+
 def lowering_of(op: Op) -> LowerFunction | None:
     """Return the lowering of the op's class or the nearest class above it.
 

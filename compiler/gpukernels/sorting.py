@@ -14,7 +14,7 @@ from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowered_by_call, lowers
 from gpuarray.compiler.gpukernels.subtensor import places_of
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.sorting.extra_ops import SearchSorted, Unique
@@ -30,10 +30,7 @@ def sort(x: Array, axis: int) -> Array:
     return ordered
 
 
-@lowers(Sort)
-def lower_sort(op: Sort, node: Apply, k: Lowerer) -> None:
-    """Lower to a library step of several launches."""
-    k.call(node, "sort", node.inputs, {"axis": op.axis})
+lowered_by_call(Sort, "sort", "axis")
 
 
 @step_function("argsort")
@@ -43,10 +40,7 @@ def argsort(x: Array, axis: int) -> Array:
     return places
 
 
-@lowers(ArgSort)
-def lower_argsort(op: ArgSort, node: Apply, k: Lowerer) -> None:
-    """Lower to a library step of several launches."""
-    k.call(node, "argsort", node.inputs, {"axis": op.axis})
+lowered_by_call(ArgSort, "argsort", "axis")
 
 
 @step_function("argsort_random")
@@ -56,10 +50,7 @@ def argsort_random(x: Array, axis: int) -> Array:
     return places
 
 
-@lowers(ArgSortRandom)
-def lower_argsort_random(op: ArgSortRandom, node: Apply, k: Lowerer) -> None:
-    """Lower to a library step of several launches."""
-    k.call(node, "argsort_random", node.inputs, {"axis": op.axis})
+lowered_by_call(ArgSortRandom, "argsort_random", "axis")
 
 
 @body_of("sort")
@@ -178,10 +169,7 @@ def searchsorted_steps(s: Steps, x: int, v: int, *sorter: int, side: Any) -> int
     )
 
 
-@lowers(SearchSorted)
-def lower_searchsorted(op: SearchSorted, node: Apply, k: Lowerer) -> None:
-    """Lower to one launch."""
-    k.call(node, "searchsorted", node.inputs, {"side": op.side})
+lowered_by_call(SearchSorted, "searchsorted", "side")
 
 
 @step_function("unique")

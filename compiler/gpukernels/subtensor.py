@@ -19,7 +19,7 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowered_by_call, lowers
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.fused.row_steps import Fold
 from gpuarray.compiler.ops.index.advanced import MASK, AdvancedChange, Nonzero, Picks
@@ -394,7 +394,4 @@ def check_places(x: Array, key: Sequence[Any], ranges: Sequence[Range | None]) -
         axis += entry.ndim if is_mask else 1
 
 
-@lowers(Nonzero)
-def lower_nonzero(op: Nonzero, node: Apply, k: Lowerer) -> None:
-    """Lower to a step that waits: the number of results depends on the values."""
-    k.call(node, "nonzero", node.inputs, recorded=False)
+lowered_by_call(Nonzero, "nonzero", recorded=False)

@@ -6,8 +6,7 @@ from gpuarray._nn import neighbours
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.gpukernels.registry import lowered_by_call
 from gpuarray.compiler.ops.nnet.neighbours import Images2Neibs, Neibs2Images
 
 
@@ -19,10 +18,7 @@ def to_neighbours(x: Array, *numbers: int, mode: str) -> Array:
     return rows
 
 
-@lowers(Images2Neibs)
-def lower_neighbours(op: Images2Neibs, node: Apply, k: Lowerer) -> None:
-    """Lower to a library step."""
-    k.call(node, "images2neibs", node.inputs, {"mode": op.mode})
+lowered_by_call(Images2Neibs, "images2neibs", "mode")
 
 
 @body_of("images2neibs")
@@ -41,10 +37,7 @@ def to_images(x: Array, *numbers: int, mode: str) -> Array:
     return images
 
 
-@lowers(Neibs2Images)
-def lower_images(op: Neibs2Images, node: Apply, k: Lowerer) -> None:
-    """Lower to a library step."""
-    k.call(node, "neibs2images", node.inputs, {"mode": op.mode})
+lowered_by_call(Neibs2Images, "neibs2images", "mode")
 
 
 @body_of("neibs2images")

@@ -14,7 +14,7 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
-from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowered_by_call, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.fused.row_steps import Fold
 from gpuarray.compiler.ops.linalg.linalg import Dot, Gemm, Gemv
@@ -144,10 +144,7 @@ def folded(s: Steps, a: int, b: int, dtype: str) -> int:
     return s.reduction([fold], [(text, str(work))], ["x", "y"], [a, b], (axis,))
 
 
-@lowers(BatchedDot)
-def batched_dot(op: BatchedDot, node: Apply, k: Lowerer) -> None:
-    """Lower to one library call, or one for each of the stacks that no stride joins."""
-    k.call(node, "matmul", node.inputs)
+lowered_by_call(BatchedDot, "matmul")
 
 
 @lowers(Dot)
