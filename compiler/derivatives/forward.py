@@ -26,6 +26,7 @@ from gpuarray.compiler.derivatives.reverse import (
     flow,
     is_connected,
     listed,
+    points_for,
     shaped_as,
 )
 from gpuarray.compiler.errors import (
@@ -123,12 +124,7 @@ def _is_still(output: Variable, variables: Sequence[Variable]) -> bool:
 def _directions(wrt: Any, eval_points: Any) -> Directions:
     """Return the direction of each variable that moves, in the variable's type."""
     variables = listed(wrt, "Rop: wrt")
-    several = isinstance(eval_points, list | tuple)
-    points = list(eval_points) if several else [eval_points]
-    if len(points) != len(variables):
-        raise GraphValueError(
-            f"Rop: given {len(points)} eval_points for {len(variables)} variables"
-        )
+    points = points_for(variables, eval_points, "Rop", "variables")
     directions: Directions = {}
     for variable, point in zip(variables, points, strict=True):
         if point is None:

@@ -159,6 +159,19 @@ def listed(argument: Any, what: str) -> list[Variable]:
     return variables
 
 
+def points_for(
+    variables: Sequence[Variable], eval_points: Any, operation: str, what: str
+) -> list[Any]:
+    """Return as many ``eval_points`` as variables, as a list."""
+    several = isinstance(eval_points, list | tuple)
+    points = list(eval_points) if several else [eval_points]
+    if len(points) != len(variables):
+        raise GraphValueError(
+            f"{operation}: given {len(points)} eval_points for {len(variables)} {what}"
+        )
+    return points
+
+
 def gradients_known(given: Any, what: str) -> Mapping[Variable, Any]:
     """Return a mapping of variables to gradients. Raises TypeError for others."""
     if not isinstance(given, Mapping):
@@ -190,12 +203,7 @@ def Lop(
     ValueError where the numbers of variables differ.
     """
     outputs = listed(f, "Lop: f")
-    several = isinstance(eval_points, list | tuple)
-    points = list(eval_points) if several else [eval_points]
-    if len(points) != len(outputs):
-        raise GraphValueError(
-            f"Lop: given {len(points)} eval_points for {len(outputs)} expressions"
-        )
+    points = points_for(outputs, eval_points, "Lop", "expressions")
     known = Seeds(zip(outputs, points, strict=True))
     return grad(
         None, wrt, consider_constant, disconnected_inputs, False, known_grads=known

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from gpuarray._indexing.advanced_indexing import (
-    add_to,
     gather_axes,
     pick,
     put_at,
@@ -318,8 +317,7 @@ def advanced_inc_subtensor(
     last = first + len(picked.indices)
     shape = (*view.shape[:first], *arrays, *view.shape[last:])
     check_lengths(operation, shape, y.shape, repeats)
-    change = put_at if operation == "set_subtensor" else add_to
-    change(view, picked.indices, first, y)
+    put_at(view, picked.indices, first, y, adds=operation != "set_subtensor")
     return result
 
 

@@ -158,12 +158,29 @@ class Type:
         raise NotImplementedError(f"{type(self).__name__}.filter")
 
 
-class ArrayType(Type):
-    """The base of array types: a dtype, and the axes that always have length 1."""
+class NumericType(Type):
+    """The base of types of arrays and sparse matrices: elements have a dtype."""
 
     __slots__ = ()
 
     dtype: str
+
+    @property
+    def is_float(self) -> bool:
+        """True if values are real floats."""
+        return is_float_name(self.dtype)
+
+    @property
+    def is_complex(self) -> bool:
+        """True if values are complex numbers."""
+        return self.dtype.startswith("complex")
+
+
+class ArrayType(NumericType):
+    """The base of array types: a dtype, and the axes that always have length 1."""
+
+    __slots__ = ()
+
     broadcastable: Pattern
 
     @property
@@ -175,16 +192,6 @@ class ArrayType(Type):
     def numpy_dtype(self) -> np.dtype[Any]:
         """The NumPy dtype object; bfloat16 needs the package ml_dtypes."""
         return as_dtype(self.dtype)
-
-    @property
-    def is_float(self) -> bool:
-        """True if values are real floats."""
-        return is_float_name(self.dtype)
-
-    @property
-    def is_complex(self) -> bool:
-        """True if values are complex numbers."""
-        return self.dtype.startswith("complex")
 
     def __call__(self, name: str | None = None) -> Variable:
         """Return a fresh variable; ``config.warn_float64`` may warn of float64."""

@@ -52,7 +52,9 @@ def fold(monoid, operand, dtype=F4):
 
 @pytest.mark.parametrize("operands", [(0, 1), (1, 0), (0, -1), (-1, 0), (3, 3)])
 def test_a_step_reads_what_was_there_before(operands):
-    wanted = rf"step 0 reads \({operands[0]}, {operands[1]}\), but only the 1 values"
+    wanted = (
+        rf"step 0 \(add\) reads \({operands[0]}, {operands[1]}\), but only the 1 values"
+    )
     with pytest.raises(ValueError, match=wanted):
         Program((X,), (row("add", *operands),), (1,))
     Program((X, X, X, X), (row("add", *map(abs, operands)),), (4,))
@@ -194,7 +196,9 @@ def test_what_a_program_says_of_its_values():
     of_input = Program((X,), (fold("add", 0),), (1,), (Total("add", 0, F4, F4),))
     assert of_input.storing().outputs == (1,)
     for wrong in ((row("exp", 3),), (row("exp", -1),), (row("exp", 0), row("exp", 3))):
-        with pytest.raises(ValueError, match=r"step \d reads \(-?\d,\), but only"):
+        with pytest.raises(
+            ValueError, match=r"step \d \(exp\) reads \(-?\d,\), but only"
+        ):
             Program((X, ROW_), wrong, (0,))
     Program((X, ROW_), (row("exp", 1), row("exp", 2)), (0,))
     twin = Program(inputs, steps, (9, 10), (Total("add", 9, F4, F4),))

@@ -22,7 +22,7 @@ from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_name
 from gpuarray.compiler.ops.elemwise.draws import is_row, row_named
-from gpuarray.compiler.ops.elemwise.steps import ProgramStep
+from gpuarray.compiler.ops.elemwise.steps import ProgramStep, check_operands
 from gpuarray.compiler.ops.shape.shape import shape_padleft
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.scalars import SCALARS, Scalar
@@ -103,13 +103,8 @@ class Composite:
     outputs: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        for number, step in enumerate(self.steps):
-            known = len(self.inputs) + number
-            if any(not 0 <= operand < known for operand in step.operands):
-                raise GraphValueError(
-                    f"Composite: step {number} ({step.op}) reads {step.operands}, but "
-                    f"only the {known} values before it exist"
-                )
+        check_operands("Composite", self.steps, len(self.inputs))
+        for step in self.steps:
             if step.op != "cast" and not is_row(step.op):
                 raise GraphValueError(f"Composite: no row is named {step.op!r}")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from gpuarray.compiler.errors import GraphValueError
 
 
 class ProgramStep:
@@ -23,3 +26,14 @@ class ProgramStep:
     """True if it reports indices out of bounds."""
     is_element: ClassVar[bool] = False
     """True if it reads elements of an array."""
+
+
+def check_operands(program: str, steps: Sequence[Any], n_inputs: int) -> None:
+    """Raise ValueError unless each step reads inputs and steps before it only."""
+    for number, step in enumerate(steps):
+        known = n_inputs + number
+        if any(not 0 <= operand < known for operand in step.operands):
+            raise GraphValueError(
+                f"{program}: step {number} ({step.label}) reads {step.operands}, but "
+                f"only the {known} values before it exist"
+            )

@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import listing
+from gpuarray.compiler.ops.elemwise.steps import check_operands
 from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
@@ -66,13 +67,7 @@ class Program:
         return any(step.is_index for step in self.steps)
 
     def __post_init__(self) -> None:
-        for number, step in enumerate(self.steps):
-            known = len(self.inputs) + number
-            if any(not 0 <= operand < known for operand in step.operands):
-                raise GraphValueError(
-                    f"Rowwise: step {number} reads {step.operands}, but only the "
-                    f"{known} values before it exist"
-                )
+        check_operands("Rowwise", self.steps, len(self.inputs))
 
     def __reduce__(self) -> tuple[Any, ...]:  # without what is found once
         return Program, self.parts

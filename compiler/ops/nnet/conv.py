@@ -231,7 +231,15 @@ class AbstractConv(BaseAbstractConv):
         return equal(image[1], channels)
 
 
-class AbstractConv_gradInputs(BaseAbstractConv):
+class _ConvGradient(BaseAbstractConv):
+    """The base of the gradients by an input, whose spatial lengths are inputs."""
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The lengths."""
+        return range(2, len(node.inputs))
+
+
+class AbstractConv_gradInputs(_ConvGradient):
     """The gradient by the image, of these spatial lengths: a transposed convolution."""
 
     def make_node(self, kern: Any, topgrad: Any, *shape: Any) -> Apply:
@@ -243,10 +251,6 @@ class AbstractConv_gradInputs(BaseAbstractConv):
         pattern = (grad.type.broadcastable[0], *(False,) * (ndim - 1))
         kind = TensorType(grad.type.dtype, pattern)
         return Apply(self, [filters, grad, *self.lengths(shape)], [kind()])
-
-    def host_inputs(self, node: Apply) -> Collection[int]:
-        """The lengths."""
-        return range(2, len(node.inputs))
 
     def reference(self, kern: Any, topgrad: Any, *shape: Any) -> Any:
         """The sum over filter elements, one after the other."""
@@ -279,7 +283,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
         return [(grad[0], channels, *node.inputs[2:])]
 
 
-class AbstractConv_gradWeights(BaseAbstractConv):
+class AbstractConv_gradWeights(_ConvGradient):
     """The gradient by the filters, of these spatial lengths."""
 
     def make_node(self, img: Any, topgrad: Any, *shape: Any) -> Apply:
@@ -292,10 +296,6 @@ class AbstractConv_gradWeights(BaseAbstractConv):
             image.type.dtype, (grad.type.broadcastable[1], *places, *more)
         )
         return Apply(self, [image, grad, *self.lengths(shape)], [kind()])
-
-    def host_inputs(self, node: Apply) -> Collection[int]:
-        """The lengths."""
-        return range(2, len(node.inputs))
 
     def reference(self, img: Any, topgrad: Any, *shape: Any) -> Any:
         """The products of every filter element, one after the other."""

@@ -87,12 +87,7 @@ class MaxPoolGrad(Windowed):
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
         """Return that of the third input, in which it is linear."""
-        (x, y, _), _ = self.split(inputs)
-        again = output_gradients[0]
-        if again is None:
-            return self.with_integers(None, None, None)
-        gathered = self.again(DownsampleFactorMaxGradGrad, (x, y, again), inputs)
-        return self.with_integers(math.zeros_like(x), math.zeros_like(y), gathered)
+        return _by_third(self, DownsampleFactorMaxGradGrad, inputs, output_gradients)
 
 
 class AveragePoolGrad(Windowed):
@@ -164,12 +159,19 @@ class DownsampleFactorMaxGradGrad(Windowed):
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
         """Return that of the third input, in which it is linear."""
-        (x, y, _), _ = self.split(inputs)
-        g = output_gradients[0]
-        if g is None:
-            return self.with_integers(None, None, None)
-        spread = self.again(MaxPoolGrad, (x, y, g), inputs)
-        return self.with_integers(math.zeros_like(x), math.zeros_like(y), spread)
+        return _by_third(self, MaxPoolGrad, inputs, output_gradients)
+
+
+def _by_third(
+    op: Windowed, kind: type[Windowed], inputs: Variables, output_gradients: Gradients
+) -> Gradients:
+    """Return the gradient of the third input by an op of ``kind``; zero for others."""
+    (x, y, _), _ = op.split(inputs)
+    (g,) = output_gradients
+    if g is None:
+        return op.with_integers(None, None, None)
+    linear = op.again(kind, (x, y, g), inputs)
+    return op.with_integers(math.zeros_like(x), math.zeros_like(y), linear)
 
 
 class MaxPoolRop(Windowed):

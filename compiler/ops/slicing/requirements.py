@@ -7,11 +7,36 @@ from typing import Any
 
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Apply, SameShapeOp, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.ops.slicing.subtensor import check_range
 
 
-class Requires(SameShapeOp):
+class OfIntegers(SameShapeOp):
+    """The base of views of an array that fail unless two integers fit."""
+
+    view_map: Mapping[int, Sequence[int]] = {0: [0]}
+
+    def infer(self, x: Any, left: Any, right: Any) -> Any:
+        """The type of the array."""
+        return x
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The integers."""
+        return (1, 2)
+
+    def lop(
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
+    ) -> Gradients:
+        """The gradient itself."""
+        return [*output_gradients, None, None]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Disconnect the integers."""
+        return [[True], [False], [False]]
+
+
+class Requires(OfIntegers):
     """An array; raises unless a relation of two integers holds.
 
     No user writes it: rewriting puts it at an output for a node of the original graph
@@ -22,19 +47,9 @@ class Requires(SameShapeOp):
 
     __props__ = ("relation", "called")
 
-    view_map: Mapping[int, Sequence[int]] = {0: [0]}
-
     def __init__(self, relation: str, called: str) -> None:
         self.relation = relation
         self.called = called
-
-    def infer(self, x: Any, left: Any, right: Any) -> Any:
-        """The type of the array."""
-        return x
-
-    def host_inputs(self, node: Apply) -> Collection[int]:
-        """The integers."""
-        return (1, 2)
 
     def reference(self, x: Any, left: Any, right: Any) -> Any:
         """The array. Raises IndexError or ValueError."""
@@ -45,16 +60,6 @@ class Requires(SameShapeOp):
                 f"{self.called}: lengths {int(left)} and {int(right)} do not fit"
             )
         return x
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Disconnect the integers."""
-        return [[True], [False], [False]]
-
-    def grad(
-        self, m: Any, g: Variable, y: Variable, x: Variable, *integers: Variable
-    ) -> tuple[Variable, None, None]:
-        """``g``."""
-        return g, None, None
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{self.relation}}}"

@@ -178,18 +178,6 @@ def same_shape(a: MatrixParts, b: MatrixParts) -> MatrixParts:
     return replace(a, data=data)
 
 
-class StructuredAddSV(SparseOp):
-    """A matrix plus a vector, one element for each column, at the stored values."""
-
-    __props__: ClassVar[tuple[str, ...]] = ()
-    places_of = 0
-
-    def graph(self, *inputs: Variable) -> Variable:
-        """Return the values plus the elements of their columns."""
-        x, y = of_one_dtype(*inputs)
-        return sampled_with(ROWS["add"], x, row_of(y, self))
-
-
 class Compared(SparseOp):
     """A comparison of two sparse matrices that is false where both are zero."""
 
@@ -259,40 +247,47 @@ class MulSD(SparseOp):
         return sampled_with(ROWS["mul"], x, row_of(y, self) if ndim == 1 else y)
 
 
-class MulSV(SparseOp):
+class WithVector(SparseOp):
+    """The base of a row of the table of the stored values and of a vector's elements.
+
+    The vector has one element for each column, or for each matrix row if ``by_rows``.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ()
+    places_of = 0
+    row: ClassVar[str] = "mul"
+    called: ClassVar[str]
+    is_by_rows: ClassVar[bool] = False
+
+    def graph(self, *inputs: Variable) -> Variable:
+        """Return the row of the values and of the elements of their columns or rows."""
+        x, y = of_one_dtype(*inputs)
+        dense = row_of(y, self.called)
+        return sampled_with(ROWS[self.row], x, dense.T if self.is_by_rows else dense)
+
+
+class StructuredAddSV(WithVector):
+    """A matrix plus a vector, one element for each column, at the stored values."""
+
+    row, called = "add", "StructuredAddSV"
+
+
+class MulSV(WithVector):
     """A sparse matrix times a vector, one element for each column, sparse."""
 
-    __props__: ClassVar[tuple[str, ...]] = ()
-    places_of = 0
-
-    def graph(self, *inputs: Variable) -> Variable:
-        """Return the values times the elements of their columns."""
-        x, y = of_one_dtype(*inputs)
-        return sampled_with(ROWS["mul"], x, row_of(y, self))
+    called = "MulSV"
 
 
-class ScaledColumns(SparseOp):
+class ScaledColumns(WithVector):
     """A matrix with each column times an element of a vector."""
 
-    __props__: ClassVar[tuple[str, ...]] = ()
-    places_of = 0
-
-    def graph(self, *inputs: Variable) -> Variable:
-        """Return the values times the elements of their columns."""
-        x, s = of_one_dtype(*inputs)
-        return sampled_with(ROWS["mul"], x, row_of(s, "col_scale"))
+    called = "col_scale"
 
 
-class ScaledRows(SparseOp):
+class ScaledRows(WithVector):
     """A matrix with each row times an element of a vector."""
 
-    __props__: ClassVar[tuple[str, ...]] = ()
-    places_of = 0
-
-    def graph(self, *inputs: Variable) -> Variable:
-        """Return the values times the elements of their rows."""
-        x, s = of_one_dtype(*inputs)
-        return sampled_with(ROWS["mul"], x, row_of(s, "row_scale").T)
+    called, is_by_rows = "row_scale", True
 
 
 class AddSD(SparseOp):

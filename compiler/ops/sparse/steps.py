@@ -6,13 +6,13 @@ rows and columns, integers of the host, are the last inputs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.graph.core import Apply, Op, SameShapeOp, Variable
+from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation.creation import arange
@@ -20,6 +20,7 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import inc_subtensor, index, set_subtensor
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.slicing.requirements import OfIntegers
 from gpuarray.compiler.ops.sparse.types import INDEX, VECTOR
 
 NARROW = {"float16": "float32", "bfloat16": "float32"}
@@ -60,22 +61,13 @@ class OfMatrix(Op):
         return [[v.type.dtype not in (INDEX, "int64"), *rest] for v in node.inputs]
 
 
-class SameLength(SameShapeOp):
+class SameLength(OfIntegers):
     """An array; running fails, with a text, unless two lengths are equal."""
 
     __props__ = ("text",)
-    view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
     def __init__(self, text: str) -> None:
         self.text = text
-
-    def infer(self, x: Any, found: Any, expected: Any) -> Any:
-        """The type of the array."""
-        return x
-
-    def host_inputs(self, node: Apply) -> Collection[int]:
-        """The lengths."""
-        return (1, 2)
 
     def reference(self, x: Any, found: Any, expected: Any) -> Any:
         """The array. Raises ValueError."""
@@ -83,16 +75,6 @@ class SameLength(SameShapeOp):
             text = f"{self.text} {int(found)}, expected {int(expected)}"
             raise GraphValueError(text)
         return x
-
-    def lop(
-        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
-    ) -> Gradients:
-        """The gradient itself."""
-        return [*output_gradients, None, None]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Disconnect the lengths."""
-        return [[True], [False], [False]]
 
 
 def same_length(

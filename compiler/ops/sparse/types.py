@@ -17,10 +17,9 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import (
+    NumericType,
     TensorType,
-    Type,
     dtype_name,
-    is_float_name,
     promoted,
 )
 
@@ -49,7 +48,7 @@ def check_format(format: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SparseType(Type):
+class SparseType(NumericType):
     """The type of sparse matrices: a ``format``, ``"csr"`` or ``"csc"``, and a dtype.
 
     Values are matrices and arrays of scipy.sparse, or arrays of gpuarray.sparse.
@@ -67,16 +66,6 @@ class SparseType(Type):
     def __post_init__(self) -> None:
         object.__setattr__(self, "format", check_format(self.format))
         object.__setattr__(self, "dtype", dtype_name(self.dtype))
-
-    @property
-    def is_float(self) -> bool:
-        """True if values are real floats."""
-        return is_float_name(self.dtype)
-
-    @property
-    def is_complex(self) -> bool:
-        """True if values are complex numbers."""
-        return self.dtype.startswith("complex")
 
     @property
     def dense(self) -> TensorType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gpuarray.compiler.contexts import check_name
@@ -60,22 +60,32 @@ gpu_contiguous = GpuContiguous()
 """An array itself if it is in C order, else a copy that is."""
 
 
-class GpuFromHost(Transfer):
-    """An array of the host, copied to a context; None is the default one."""
+class ToContext(Transfer):
+    """The base of copies to a context; None is the default one."""
 
     __props__ = ("context_name",)
+
+    source: ClassVar[tuple[type[ArrayType], str]]
+    """The type of what is copied, and the memory's name in messages."""
 
     def __init__(self, context_name: str | None = None) -> None:
         self.context_name = context_name
 
     def infer(self, x: Any) -> GpuArrayType:
         """The type of ``x`` on the context."""
-        if not isinstance(x, TensorType):
-            raise GraphTypeError(f"{self}: given {x}, expected an array of the host")
+        kind, memory = self.source
+        if not isinstance(x, kind):
+            raise GraphTypeError(f"{self}: given {x}, expected an array of {memory}")
         return GpuArrayType(x.dtype, x.broadcastable, self.context_name)
 
     def __str__(self) -> str:
-        return f"GpuFromHost<{self.context_name}>"
+        return f"{type(self).__name__}<{self.context_name}>"
+
+
+class GpuFromHost(ToContext):
+    """An array of the host, copied to a context."""
+
+    source = TensorType, "the host"
 
 
 class HostFromGpu(Transfer):
@@ -93,22 +103,10 @@ class HostFromGpu(Transfer):
         return "HostFromGpu(gpuarray)"
 
 
-class GpuToGpu(Transfer):
+class GpuToGpu(ToContext):
     """An array of a context, copied to another context."""
 
-    __props__ = ("context_name",)
-
-    def __init__(self, context_name: str | None = None) -> None:
-        self.context_name = context_name
-
-    def infer(self, x: Any) -> GpuArrayType:
-        """The type of ``x`` on the context."""
-        if not isinstance(x, GpuArrayType):
-            raise GraphTypeError(f"{self}: given {x}, expected an array of a context")
-        return GpuArrayType(x.dtype, x.broadcastable, self.context_name)
-
-    def __str__(self) -> str:
-        return f"GpuToGpu<{self.context_name}>"
+    source = GpuArrayType, "a context"
 
 
 def host_from_gpu(x: Any) -> Variable:

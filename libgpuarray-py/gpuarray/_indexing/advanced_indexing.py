@@ -67,28 +67,13 @@ def put_at(
     first: int,
     value: BaseArray,
     mode: int = 0,
+    *,
+    adds: bool = False,
 ) -> None:
-    """Set the elements at index arrays."""
-    check(
-        lib.GpuArray_put(
-            array._struct, len(indices), _list(indices), first, value._struct, mode
-        )
-    )
-
-
-def add_to(
-    array: BaseArray,
-    indices: Sequence[BaseArray],
-    first: int,
-    value: BaseArray,
-    mode: int = 0,
-) -> None:
-    """Add to the elements at index arrays, once for each occurrence."""
-    check(
-        lib.GpuArray_add_at(
-            array._struct, len(indices), _list(indices), first, value._struct, mode
-        )
-    )
+    """Set the elements at index arrays, or add to them, once for each occurrence."""
+    function = lib.GpuArray_add_at if adds else lib.GpuArray_put
+    places = array._struct, len(indices), _list(indices), first
+    check(function(*places, value._struct, mode))
 
 
 def compress_by(array: BaseArray, mask: BaseArray) -> Any:

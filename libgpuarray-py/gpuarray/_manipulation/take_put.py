@@ -11,7 +11,6 @@ from gpuarray._core.base import BaseArray, on_host, require
 from gpuarray._indexing.advanced_indexing import (
     INT64,
     MODES,
-    add_to,
     compress_by,
     positions,
     put_at,
@@ -194,7 +193,8 @@ def add_at(array: Any, indices: Any, values: Any, *, any_order: bool = False) ->
         for axis, indexes in enumerate(listed)
     ]
     mode = lib.GA_ADD_AT_ANY_ORDER if any_order else 0
-    add_to(target, picked, 0, as_values(target, values, "add_at"), mode)
+    given = as_values(target, values, "add_at")
+    put_at(target, picked, 0, given, mode, adds=True)
 
 
 def _writeable(array: Any, operation: str) -> BaseArray:

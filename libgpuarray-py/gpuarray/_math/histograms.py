@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.arguments import as_integer, as_list
-from gpuarray._core.base import BaseArray, asnumpy, require, require_all
+from gpuarray._core.base import asnumpy, beside, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._manipulation.take_put import add_at
 from gpuarray._sorting.searching import searchsorted
@@ -57,10 +57,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 def _doubles(weights: Any, source: Any) -> Any:
     if weights is None:
         return None
-    array = weights
-    if not isinstance(weights, BaseArray):
-        array = source.from_host(np.asarray(weights), source.context)
-    require_all("bincount", source, array)
+    _, array = beside("bincount", source, weights)
     if array.shape != source.shape:
         raise BadValue(
             f"bincount: {array.shape} weights for elements of shape {source.shape}"

@@ -97,10 +97,7 @@ def searchsorted(
 def _sorter(array: BaseArray, sorter: Any) -> Any:
     if sorter is None:
         return None
-    places = sorter
-    if not isinstance(sorter, BaseArray):
-        places = array.from_host(np.asarray(sorter), array.context)
-    require_all("searchsorted", array, places)
+    _, places = beside("searchsorted", array, sorter)
     if places.dtype.kind not in "iu":
         raise BadType(f"searchsorted: a sorter of {places.dtype}, expected integers")
     if places.shape != array.shape:
