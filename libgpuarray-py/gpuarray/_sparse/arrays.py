@@ -13,6 +13,7 @@ from gpuarray._creation.conversion import asarray
 from gpuarray._interop.pickling import place
 from gpuarray._sparse import (
     arithmetic,
+    assignment,
     construction,
     conversion,
     elementwise,
@@ -205,7 +206,7 @@ class sparray(SparseBase):
     # ---- operators ----
 
     __getitem__ = indexing.get
-    __setitem__ = indexing.refuse_assignment
+    __setitem__ = assignment.put_part
     __add__ = __radd__ = arithmetic.add
     __sub__ = arithmetic.subtract
     __rsub__ = arithmetic.rsubtract

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from types import EllipsisType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -50,34 +50,33 @@ def get(a: Any, index: Any) -> Any:
     No part shares memory with the array. Two arrays of indices, and a mask of two axes,
     give the elements as a dense vector.
     """
-    if is_sparse(index) or _is_mask(index, 2):
-        if index.shape != a.shape:
-            raise BadIndex(f"index: a mask of {index.shape} for shape {a.shape}")
-        found = nonzero(index) if is_sparse(index) else index.nonzero()
-        found = tuple(asarray(part, INT64, a.context) for part in found)
-        return _elements(a, *found) if a.ndim == 2 else _elements(_matrix(a), 0, *found)
+    found = places_of_mask(a, index)
+    if found is not None:
+        return _elements(as_matrix(a), *found)
     entries = index if isinstance(index, tuple) else (index,)
     if any(entry is None for entry in entries):
         return _with_new_axes(a, entries)
-    entries = _filled(entries, a.ndim)
+    entries = filled(entries, a.ndim)
     if a.ndim == 1:
-        return _part(_matrix(a), 0, entries[0])
+        return _part(as_matrix(a), 0, entries[0])
     part = _part(a, *entries)
     return copied(part) if part is a else part
 
 
-def refuse_assignment(a: Any, index: Any, value: Any) -> NoReturn:
-    """Raise Unsupported: elements are not set one by one."""
-    raise Unsupported(
-        "setitem: elements of a sparse array are not set; A.data[...] = x sets stored "
-        "values, A.setdiag(x) a diagonal; else add what differs: A + "
-        "coo_array((data, (row, col)), A.shape)"
-    )
+def places_of_mask(a: Any, index: Any) -> tuple[Any, Any] | None:
+    """Return the rows and columns where a mask of all axes is true; None of others."""
+    if not is_sparse(index) and not _is_mask(index, 2):
+        return None
+    if index.shape != a.shape:
+        raise BadIndex(f"index: a mask of {index.shape} for shape {a.shape}")
+    found = nonzero(index) if is_sparse(index) else index.nonzero()
+    places_found = tuple(asarray(part, INT64, a.context) for part in found)
+    return places_found if a.ndim == 2 else (0, *places_found)
 
 
-def _matrix(a: Any) -> Any:
+def as_matrix(a: Any) -> Any:
     """Return a sparse vector as a matrix of one row."""
-    return make(a._values, a._pattern)
+    return a if a.ndim == 2 else make(a._values, a._pattern)
 
 
 def _is_mask(entry: Any, ndim: int) -> bool:
@@ -85,7 +84,7 @@ def _is_mask(entry: Any, ndim: int) -> bool:
     return bool(is_array and entry.ndim == ndim and entry.dtype.kind == "b")
 
 
-def _filled(entries: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+def filled(entries: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
     """Return an entry for each axis."""
     dots = [i for i, entry in enumerate(entries) if isinstance(entry, EllipsisType)]
     rest = len(entries) - len(dots)
@@ -108,7 +107,7 @@ def _with_new_axes(a: Any, entries: tuple[Any, ...]) -> Any:
             "arrays have one axis or two, dense ones more: use A.toarray()"
         )
     is_row = _first_axis(entries, a.ndim - len(rest)) is None
-    row = _matrix(part)
+    row = as_matrix(part)
     column = make(row._values, row._pattern.turned())
     return asformat(row if is_row else column, a.format)
 
@@ -128,22 +127,12 @@ def _first_axis(entries: tuple[Any, ...], missing: int) -> Any:
 
 
 def _part(a: Any, row: Any, column: Any) -> Any:
-    row, column = (_entry(a, entry, axis) for axis, entry in enumerate((row, column)))
-    is_array = [isinstance(entry, BaseArray) for entry in (row, column)]
-    if all(is_array):
-        if (
-            row.ndim == 2
-            and row.shape[1] == 1
-            and (column.ndim < 2 or len(column) == 1)
-        ):
-            row, column = row.reshape(-1), column.reshape(-1)
-        else:
-            return _elements(a, row, column)
-    elif isinstance(row, int) and isinstance(column, int):
+    row, column = (as_entry(a, entry, axis) for axis, entry in enumerate((row, column)))
+    if are_pairs(row, column):
         return _elements(a, row, column)
-    for entry in (row, column):
-        if isinstance(entry, BaseArray) and entry.ndim > 1:
-            raise BadIndex(f"index: an array of shape {entry.shape}, expected a vector")
+    row, column = (
+        x.reshape(-1) if isinstance(x, BaseArray) else x for x in (row, column)
+    )
     part = _columns(_rows(a, row), column)
     if isinstance(row, int):
         return _vector(part)
@@ -152,7 +141,19 @@ def _part(a: Any, row: Any, column: Any) -> Any:
     return asformat(part, a.format)
 
 
-def _entry(a: Any, entry: Any, axis: int) -> Any:
+def are_pairs(row: Any, column: Any) -> bool:
+    """Return True if entries are the places of elements, not rows by columns."""
+    is_array = [isinstance(entry, BaseArray) for entry in (row, column)]
+    if all(is_array):
+        is_mesh = row.ndim == 2 and row.shape[1] == 1
+        return not (is_mesh and (column.ndim < 2 or len(column) == 1))
+    for entry in (row, column):
+        if isinstance(entry, BaseArray) and entry.ndim > 1:
+            raise BadIndex(f"index: an array of shape {entry.shape}, expected a vector")
+    return isinstance(row, int) and isinstance(column, int)
+
+
+def as_entry(a: Any, entry: Any, axis: int) -> Any:
     """Return an int in range, a slice, or an array of integers on the device."""
     length = a.shape[axis]
     if isinstance(entry, slice):
@@ -277,8 +278,8 @@ def _elements(a: Any, row: Any, column: Any) -> Any:
     a = canonical(a)
     count, length = major_lengths(a)
     major, minor = (column, row) if a.format == "csc" else (row, column)
-    major = _in_range(a, major, count)
-    minor = _in_range(a, minor, length)
+    major = in_range(a, major, count)
+    minor = in_range(a, minor, length)
     asked = major * length + minor
     if a.nnz == 0:
         return zeros(asked.shape, a.dtype, a.context)
@@ -287,7 +288,7 @@ def _elements(a: Any, row: Any, column: Any) -> Any:
     return where(stored[at] == asked, a._values[at], a.dtype.type(0))
 
 
-def _in_range(a: Any, index: Any, length: int) -> Any:
+def in_range(a: Any, index: Any, length: int) -> Any:
     """Return indices from 0 on; the next wait finds one that is out of bounds."""
     if isinstance(index, int):
         return asarray(np.asarray(index), INT64, a.context)
