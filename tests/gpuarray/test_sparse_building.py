@@ -55,15 +55,22 @@ def test_blocks(context):
         same(sparse.kron(A, B), sp.kron(a, b), format=False)
         rows, columns, values = sparse.find(on(context, messy((6, 9), format)))
         expected = sp.find(messy((6, 9), format))
-        order = np.lexsort((columns.get(), rows.get()))
-        other = np.lexsort(expected[1::-1])
         for ours, theirs in zip((rows, columns, values), expected, strict=True):
-            assert ours.get()[order].tolist() == theirs[other].tolist()
+            assert ours.get().tolist() == theirs.tolist()
+        for name in ("hstack", "vstack", "block_diag"):  # of rows, which are vectors
+            ours, theirs = (getattr(x, name) for x in (sparse, sp))
+            same(ours([A[0], A[2]]), theirs([a[0], a[2]]), format=False)
+        same(sparse.block_diag([A, [1, 2]]), sp.block_diag([a, [1, 2]]), exact=False)
+        square = host((4, 4), format=format)
+        summed = sparse.kronsum(on(context, square), on(context, square[:2, :2]))
+        same(summed, sp.kronsum(square, square[:2, :2]))
     same(sparse.vstack([A, B.toarray()]), sp.vstack([a, b.toarray()]), format=False)
     number = gpuarray.asarray(3, "float32", context=context)
     same(sparse.block_diag([A, number]), sp.block_diag([a, np.float32(3)], "coo"))
     with pytest.raises(gpuarray.BadValue, match=r"blocks of row 0 .* \[2, 3\]"):
         sparse.hstack([A, A[:2]])
+    with pytest.raises(gpuarray.BadValue, match=r"kronsum: an array of shape \(3, 4\)"):
+        sparse.kronsum(A, A)
     with pytest.raises(gpuarray.BadValue, match="all blocks of column 1"):
         sparse.block_array([[A, None]])
 

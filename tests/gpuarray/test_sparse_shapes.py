@@ -41,6 +41,42 @@ def test_nan_and_stored_zeros_are_places_of_extremes(context):
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_extremes_without_nan_are_scipys(context, format):
+    dense = np.array(
+        [[0, -1, np.nan], [-2, np.nan, 5], [-1, np.nan, -3], [np.nan] * 3, [0] * 3]
+    ).astype("float32")
+    for host_dense in (dense, dense[3:4], dense[:3, 1:2], np.nan_to_num(dense)):
+        a = sp.coo_array(host_dense).asformat(format)
+        device = on(context, a)
+        for name in ("nanmax", "nanmin"):
+            for explicit in (False, True):
+                for axis in (0, 1):
+                    expected = getattr(a, name)(axis, explicit=explicit).toarray()
+                    made = getattr(device, name)(axis, explicit=explicit)
+                    assert_same(made.toarray(), expected, exact=True)
+                expected = getattr(a, name)(explicit=explicit)
+                assert_same(getattr(device, name)(explicit=explicit), expected)
+    whole = host((6, 8), 0.3, dtype="int32", format=format)
+    same(on(context, whole).nanmin(0), whole.nanmin(0))
+
+
+def test_axes_are_exchanged(context):
+    a = host((6, 8), 0.3)
+    device = on(context, a)
+    same(gpuarray.sparse.permute_dims(device), sp.permute_dims(a))
+    same(gpuarray.sparse.permute_dims(device, (0, -1)), a.tocoo())
+    same(gpuarray.sparse.swapaxes(device, 1, 0), sp.swapaxes(a, 1, 0))
+    line = sp.coo_array(a[1].toarray())
+    for axis in (0, 1, -1):
+        made = gpuarray.sparse.expand_dims(on(context, line), axis=axis)
+        same(made, sp.expand_dims(line, axis=axis))
+    with pytest.raises(gpuarray.BadValue, match=r"axes \(0, 0\) of an array of 2"):
+        gpuarray.sparse.permute_dims(device, (0, 0))
+    with pytest.raises(gpuarray.BadValue, match="expected one axis"):
+        gpuarray.sparse.expand_dims(device)
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_reshape_and_resize_are_scipys(context, format):
     a = host((6, 8), 0.3, format=format)
     device = on(context, a)
@@ -87,6 +123,11 @@ def test_a_column_times_a_row_is_repeated(context):
     for pair in ((column, row), (row, column)):
         first, second = (on(context, part) for part in pair)
         same(first * second, (column @ row).asformat("csr"))
+    matrix = host((5, 7), 0.6)
+    for line in (column, row):
+        product = on(context, matrix) * on(context, line)
+        same(product, (matrix * line).tocsr())
+        assert product.nnz == (matrix * line).nnz
 
 
 def test_names_of_scipy_say_what_to_use():

@@ -178,7 +178,7 @@ def times(a: Any, b: Any) -> Any:
         if column.ndim == row.ndim == 2 and column.shape[1] == row.shape[0] == 1:
             return asformat(column @ row, a.format)
     if b.ndim == 2 and 1 in b.shape:
-        return _at_places(function, a, b.toarray(), "multiply")
+        return without_zeros(_at_places(function, a, b.toarray(), "multiply"))
     if a.ndim == 2 and 1 in a.shape:
         return times(asformat(b, a.format), a)
     raise BadValue(

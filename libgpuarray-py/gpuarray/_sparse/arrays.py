@@ -58,8 +58,6 @@ _OPERATORS = {
     "conjugate": ("conj", ""),
 }
 _ELSEWHERE = {
-    "nanmax": "A.toarray(), or A.max()",
-    "nanmin": "A.toarray(), or A.min()",
     "tobsr": "A.get().tobsr(), by scipy",
     "todia": "A.get().todia(), by scipy",
     "todok": "A.get().todok(), by scipy",
@@ -185,6 +183,8 @@ class sparray(SparseBase):
     mean = reductions.mean
     max = reductions.max
     min = reductions.min
+    nanmax = reductions.nanmax
+    nanmin = reductions.nanmin
     argmax = reductions.argmax
     argmin = reductions.argmin
     count_nonzero = reductions.count_nonzero

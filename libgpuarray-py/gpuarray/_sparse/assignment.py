@@ -176,13 +176,15 @@ def _numbers(a: Any, entry: Any, axis: int) -> Any:
     """Return the numbers of chosen rows or columns as a vector."""
     length = a.shape[axis]
     if isinstance(entry, slice):
-        return arange(*entry.indices(length), dtype=INT64, context=a.context)
+        start, stop, step = entry.indices(length)
+        return arange(start, stop, step, dtype=INT64, context=a.context)
     return in_range(a, entry, length).reshape(-1)
 
 
 def _masks(a: Any, numbers: Any, axis: int) -> tuple[Any, Any]:
     """Return whether each line is chosen, and each number the last of its line."""
-    places_of: Any = zeros(a.shape[axis], INT64, a.context) - 1
+    places_of: Any = zeros(a.shape[axis], INT64, a.context)
+    places_of -= 1
     steps: Any = arange(numbers.size, dtype=INT64, context=a.context)
     put(places_of, numbers, steps)
     return places_of >= 0, places_of[numbers] == steps

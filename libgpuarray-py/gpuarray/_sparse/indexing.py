@@ -70,8 +70,8 @@ def places_of_mask(a: Any, index: Any) -> tuple[Any, Any] | None:
     if index.shape != a.shape:
         raise BadIndex(f"index: a mask of {index.shape} for shape {a.shape}")
     found = nonzero(index) if is_sparse(index) else index.nonzero()
-    places_found = tuple(asarray(part, INT64, a.context) for part in found)
-    return places_found if a.ndim == 2 else (0, *places_found)
+    numbers = [asarray(part, INT64, a.context) for part in found]
+    return (numbers[0], numbers[1]) if a.ndim == 2 else (0, numbers[0])
 
 
 def as_matrix(a: Any) -> Any:

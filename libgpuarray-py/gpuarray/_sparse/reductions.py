@@ -131,12 +131,32 @@ def min(a: Any, axis: Any = None, out: Any = None, *, explicit: bool = False) ->
     return _extreme("minimum", a, axis, out, explicit)
 
 
+def nanmax(a: Any, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+    """Return the maximum over an axis as ``max`` does, but for nan, which is left out.
+
+    It is nan where there is nothing else.
+
+    >>> A = gpuarray.sparse.csr_array([[0, -1.0], [np.nan, -3]])
+    >>> print(A.nanmax(axis=0).toarray(), A.nanmax())
+    [ 0. -1.] 0.0
+    """
+    return _nan_extreme("maximum", a, axis, out, explicit)
+
+
+def nanmin(a: Any, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+    """Return the minimum over an axis as ``min`` does, but for nan, which is left out.
+
+    It is nan where there is nothing else.
+
+    >>> A = gpuarray.sparse.csr_array([[0, -1.0], [np.nan, -3]])
+    >>> print(A.nanmin(axis=1).toarray(), A.nanmin())
+    [-1. -3.] -3.0
+    """
+    return _nan_extreme("minimum", a, axis, out, explicit)
+
+
 def _extreme(name: str, a: Any, axis: Any, out: Any, explicit: bool) -> Any:
-    number = _axis(a, axis, name)
-    _no_out(out, name)
-    count = math.prod(a.shape) if number is None else a.shape[number]
-    if count == 0:
-        raise BadValue(f"{name}: no elements in an array of shape {a.shape}")
+    number, count = _line_of_extreme(name, a, axis, out)
     a, function = canonical(a), FUNCTIONS[name]
     if number is not None:
         return _line_extremes(name, a, number, explicit)
@@ -145,6 +165,41 @@ def _extreme(name: str, a: Any, axis: Any, out: Any, explicit: bool) -> Any:
     extreme = function.reduce(a._values)
     is_full = explicit or a.nnz == count
     return extreme if is_full else function(extreme, a.dtype.type(0))
+
+
+def _line_of_extreme(name: str, a: Any, axis: Any, out: Any) -> tuple[int | None, int]:
+    """Return the axis and the number of elements that each extreme is of."""
+    number = _axis(a, axis, name)
+    _no_out(out, name)
+    count = math.prod(a.shape) if number is None else a.shape[number]
+    if count == 0:
+        raise BadValue(f"{name}: no elements in an array of shape {a.shape}")
+    return number, count
+
+
+def _nan_extreme(name: str, a: Any, axis: Any, out: Any, explicit: bool) -> Any:
+    number, count = _line_of_extreme(name, a, axis, out)
+    if a.dtype.kind not in "fc":
+        return _extreme(name, a, axis, out, explicit)
+    a, function = canonical(a), FUNCTIONS["fmax" if name == "maximum" else "fmin"]
+    zero = a.dtype.type(0)
+    if number is None:
+        if a.nnz == 0:
+            return zeros((), a.dtype, a.context)
+        extreme = function.reduce(a._values)
+        return extreme if explicit or a.nnz == count else function(extreme, zero)
+    is_nan = a._values != a._values
+    last = a.dtype.type(-math.inf if name == "maximum" else math.inf)
+    filled = make(where(is_nan, last, a._values), a._pattern, a.shape)
+    call = getattr(lib, f"GpuSparse_{name[:3]}")
+    lengths = _line_lengths(a, number)
+    nans = make(is_nan.astype(a._pattern.indices.dtype), a._pattern)
+    has_none = lengths == _line_sums(nans, number)
+    extremes = where(
+        has_none, a.dtype.type(math.nan), _folded(call, filled, number, name)
+    )
+    is_open = lengths == 0 if explicit else lengths < count
+    return coo_of(where(is_open, function(extremes, zero), extremes))
 
 
 def _line_extremes(name: str, a: Any, axis: int, explicit: bool) -> Any:
@@ -174,7 +229,7 @@ def _line_lengths(a: Any, axis: int) -> Any:
 
 
 def coo_of(dense: Array) -> Any:
-    """Return a dense vector as a sparse one."""
+    """Return a dense vector or matrix as a sparse one."""
     return from_dense(dense, "coo", index_dtype(dense.size))
 
 
@@ -282,8 +337,13 @@ def nonzero(a: Any) -> Any:
     [0 1] [1 0]
     """
     found = without_zeros(canonical(a))
-    row, column = places(asformat(found, "csr") if a.format == "csc" else found)
+    row, column = places(by_rows(found))
     return (row, column) if a.ndim == 2 else (column,)
+
+
+def by_rows(a: Any) -> Any:
+    """Return a canonical array whose values are in the order of rows."""
+    return asformat(a, "csr") if a.format == "csc" else a
 
 
 # ---- diagonals and triangles ----
@@ -321,7 +381,7 @@ def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     [[1 0]
      [3 4]]
     """
-    row, column = _signed(A, "tril")
+    A, row, column = _signed(A, "tril")
     return asformat(kept(A, column - row <= k), format)
 
 
@@ -333,9 +393,12 @@ def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
     [[0 2]
      [0 0]]
     """
-    row, column = _signed(A, "triu")
+    A, row, column = _signed(A, "triu")
     return asformat(kept(A, column - row >= k), format)
 
 
-def _signed(a: Any, operation: str) -> tuple[Any, Any]:
-    return places(require_matrix(a, operation))
+def _signed(a: Any, operation: str) -> tuple[Any, Any, Any]:
+    """Return a matrix, a dense one in COO, and the rows and columns of its values."""
+    if isinstance(a, Array) and a.ndim == 2:
+        a = coo_of(a)
+    return a, *places(require_matrix(a, operation))

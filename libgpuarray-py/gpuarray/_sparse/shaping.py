@@ -6,9 +6,10 @@ import math
 import operator
 from typing import Any
 
-from gpuarray._core.arguments import Order
+from gpuarray._core.arguments import Order, axis_number
 from gpuarray._sparse.base import Shape, make, require
 from gpuarray._sparse.conversion import asformat, copied, kept, places
+from gpuarray._sparse.elementwise import transpose
 from gpuarray._sparse.pattern import INT64, Pattern, index_dtype
 from gpuarray.errors import BadType, BadValue
 
@@ -90,6 +91,47 @@ def resize(a: Any, *shape: Any) -> None:
     resized = make(inside._values, pattern, lengths)
     resized = asformat(resized, a.format)
     a._set(resized._values, resized._pattern, lengths)
+
+
+def permute_dims(A: Any, axes: Any = None, copy: bool = False) -> Any:
+    """Return the array with its axes in another order, by default the opposite, in COO.
+
+    >>> A = gpuarray.sparse.csr_array([[0, 1, 2]])
+    >>> gpuarray.sparse.permute_dims(A).shape
+    (3, 1)
+    """
+    ndim = require(A, "permute_dims").ndim
+    given = range(ndim)[::-1] if axes is None else axes
+    order = [axis_number(axis, ndim, "permute_dims") for axis in given]
+    if sorted(order) != list(range(ndim)):
+        raise BadValue(f"permute_dims: axes {axes} of an array of {ndim} axes")
+    turned = A if order == sorted(order) else transpose(A)
+    return asformat(copied(turned) if copy else turned, "coo")
+
+
+def swapaxes(A: Any, axis1: int, axis2: int) -> Any:
+    """Return the array with two axes exchanged, in COO.
+
+    >>> A = gpuarray.sparse.csr_array([[0, 1, 2]])
+    >>> gpuarray.sparse.swapaxes(A, 0, -1).shape
+    (3, 1)
+    """
+    ndim = require(A, "swapaxes").ndim
+    first, second = (axis_number(axis, ndim, "swapaxes") for axis in (axis1, axis2))
+    return asformat(A if first == second else transpose(A), "coo")
+
+
+def expand_dims(A: Any, /, *, axis: int = 0) -> Any:
+    """Return a sparse vector as a matrix of one row (0) or column (1), in COO.
+
+    >>> v = gpuarray.sparse.coo_array([0, 1, 2])
+    >>> gpuarray.sparse.expand_dims(v, axis=1).shape
+    (3, 1)
+    """
+    if require(A, "expand_dims").ndim != 1:
+        raise BadValue(f"expand_dims: an array of shape {A.shape}, expected one axis")
+    number = axis_number(axis, 2, "expand_dims")
+    return reshape(A, (1, -1) if number == 0 else (-1, 1))
 
 
 def prune(a: Any) -> None:

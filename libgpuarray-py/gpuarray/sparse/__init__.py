@@ -13,20 +13,28 @@ from gpuarray._sparse.arrays import (
     issparse as issparse,
     sparray as sparray,
 )
-from gpuarray._sparse.building import (
+from gpuarray._sparse.blocks import (
     block_array as block_array,
     block_diag as block_diag,
+    hstack as hstack,
+    kron as kron,
+    kronsum as kronsum,
+    vstack as vstack,
+)
+from gpuarray._sparse.building import (
     diags_array as diags_array,
     eye_array as eye_array,
     find as find,
-    hstack as hstack,
-    kron as kron,
     random_array as random_array,
-    vstack as vstack,
 )
 from gpuarray._sparse.files import load_npz as load_npz, save_npz as save_npz
 from gpuarray._sparse.products import sddmm as sddmm
 from gpuarray._sparse.reductions import tril as tril, triu as triu
+from gpuarray._sparse.shaping import (
+    expand_dims as expand_dims,
+    permute_dims as permute_dims,
+    swapaxes as swapaxes,
+)
 from gpuarray.errors import suggest_names as _suggest_names
 from gpuarray.sparse import linalg as linalg
 
@@ -48,7 +56,6 @@ _suggest_names(
         "eye": "eye_array",
         "identity": "eye_array",
         "isspmatrix": "issparse",
-        "kronsum": "kron(eye_array(len_of_B), A) + kron(B, eye_array(len_of_A))",
         "lil_array": _BUILD,
         "rand": "random_array",
         "random": "random_array",
