@@ -30,6 +30,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from intel_headers import hide_unused_headers
 from simulated import NAMES, is_simulated, log_to, simulate
 
 pytest_plugins = ["installation"]
@@ -76,6 +77,7 @@ def pytest_configure(config):
         "optimized: so many operations that kernels must be optimised",
     ):
         config.addinivalue_line("markers", line)
+    hide_unused_headers()
     config.gpuarray_cache = None
     if "PYTEST_XDIST_WORKER" not in os.environ:  # processes share one cache of kernels
         kernels = os.environ.get("GPUARRAY_TEST_KERNELS")  # of several steps of a run
