@@ -286,12 +286,45 @@ def test_a_state_divided_by_a_fold_of_it(name, shape):
         assert f.info()["n_launches"] == 1
 
 
-def test_more_elements_than_a_group_has_items():
+def test_more_elements_than_a_group_has_items(context):
     x, s = numbers(5, 3000), numbers(3000, seed=1)
     X, S = T.dmatrix(), T.dvector()
     out, _ = scan(lambda r, s: s / (2 + T.sum(s) ** 2) + r, X, S)
+    f = function([X, S], out)
     (want,) = by_turns(lambda r, s: [s / (2 + np.sum(s) ** 2) + r], [x], [s])
-    np.testing.assert_allclose(function([X, S], out)(x, s), want, rtol=1e-9)
+    np.testing.assert_allclose(f(x, s), want, rtol=1e-9)
+    assert (f.info()["n_launches"] == 1) == context.is_cpu
+
+
+def test_a_fold_of_elements_that_do_not_lie_in_a_row():
+    x, s = numbers(TURNS, 3), numbers(4, 3, seed=1)
+    column = numbers(4, 1, seed=2)
+    check(lambda r, s, c: s / (2 + s.max()) + r * c, [x], [s], [column], rtol=1e-9)
+
+
+def test_numbers_beside_folds_are_shared_by_all_elements():
+    """A step size, halved where the largest element grew, and its trace."""
+    s = numbers(70)
+    S, one = T.dvector(), T.dscalar()
+
+    def turn(s, size, before):
+        after = s - size * T.tanh(s + size)
+        largest = T.max(abs(after))
+        return [after, T.switch(largest > before, size / 2, size), largest]
+
+    outs, _ = scan(turn, outputs_info=[S, one, one], n_steps=9)
+    f = function([S, one], [*outs, outs[0][-1], outs[1][-1]])
+
+    def by_numpy(s, size, before):
+        after = s - size * np.tanh(s + size)
+        largest = np.max(abs(after))
+        return [after, size / 2 if largest > before else size, largest]
+
+    want = by_turns(by_numpy, [], [s, np.float64(1), np.float64(1)], n_steps=9)
+    got = f(s, 1.0)
+    for one, other in zip(got, [*want, want[0][-1], want[1][-1]], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+    assert f.info()["n_launches"] == 1
 
 
 @pytest.mark.parametrize(

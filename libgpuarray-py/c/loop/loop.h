@@ -15,6 +15,15 @@ enum ga_loop_kind {
   GA_LOOP_FINAL  /* a state, written after the last iteration */
 };
 
+/* How a kernel goes through the elements. */
+enum ga_loop_form {
+  GA_LOOP_IN_ITEMS,  /* GPU: an item has all iterations of an element */
+  GA_LOOP_IN_GROUP,  /* one group has an item for each element, for reductions */
+  GA_LOOP_IN_PIECES, /* CPU: an iteration goes along a piece of a row, as many elements
+                        at once as a vector has; with reductions one has all */
+  GA_LOOP_IN_VECTORS /* the same of pieces of at most one vector */
+};
+
 /* An array, and the value that its elements are read into or written from. */
 typedef struct ga_loop_operand {
   enum ga_loop_kind kind;
@@ -53,16 +62,23 @@ typedef struct ga_loop {
   uint32_t n_iterations;    /* with chunks: of each, fewer in the last one */
   uint32_t n_total; /* iterations of all chunks, which run side by side; 0: none */
   unsigned int chunk_axis;
-  int stop;        /* the state, a bool, after which no iteration matters; or -1 */
-  bool is_group;   /* it reduces */
-  unsigned int nd; /* axes of an iteration's elements */
+  int stop; /* the state, a bool, after which no iteration matters; or -1 */
+  bool reduces;
+  enum ga_loop_form form; /* set by the launch, as is `piece` */
+  size_t piece;           /* most elements of a piece */
+  unsigned int nd;        /* axes of an iteration's elements */
   size_t dims[GA_MAX_NDIM];
 } ga_loop;
 
-#define GA_LOOP_GROUP 1024 /* most elements of a loop that reduces */
-#define GA_LOOP_PIECE 512  /* most elements of a piece of a row, on a CPU */
+#define GA_LOOP_MOST 8192 /* most elements of a loop that reduces */
 
-/* The kernel's source. Arguments: ga_size elements, ga_uint iterations, on a CPU
+static inline bool ga__loop_has_pieces(enum ga_loop_form form) {
+  return form == GA_LOOP_IN_PIECES || form == GA_LOOP_IN_VECTORS;
+}
+/* Most elements of a piece, in so many bytes of local memory. */
+size_t ga__loop_piece(const ga_loop *l, size_t local_memory);
+
+/* The kernel's source. Arguments: ga_size elements, ga_uint iterations, in pieces
  * ga_size lengths of a row and of a piece of it, a ga_size length per axis but the
  * first, with chunks a ga_uint iterations of all, a ga_long per host integer, and per
  * operand its pointer, byte offset, row stride (rows and traces) and strides, in
@@ -77,13 +93,10 @@ bool ga__loop_takes_reduction(const GpuReduction *gr);
 /* True if one kernel takes the loop's arguments, and its texts fit together. */
 bool ga__loop_fits_kernel(const ga_loop *l);
 
-/* True if one group has an item for each element. */
-bool ga__loop_fits_group(const gpucontext *ctx, const ga_loop *l);
-
 /* Merges axes along which every operand is contiguous. */
 void ga__loop_merge_axes(ga_loop *l);
 
-/* Queues the kernel; *done is false if its group is too large for the device. */
+/* Queues the kernel; *done is false if it reduces too many elements. */
 int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l);
 
 /* The same of a loop with factors: in chunks, where that is faster. */

@@ -273,6 +273,7 @@ static int run_over_chunks(bool *done, const chunks *c, bool sums) {
   over.operands = ga__alloc(n * VALUES, sizeof *over.operands);
   over.steps = ga__alloc(n, sizeof *over.steps);
   over.root = values;
+  over.n_values = (unsigned int)(n * VALUES);
   over.n_operands = over.n_steps = over.n_integers = 0;
   over.n_iterations = (uint32_t)c->count;
   int status = GA_MEMORY_ERROR;
@@ -416,7 +417,7 @@ int ga__loop_launch_affine(bool *done, gpucontext *ctx, const ga_loop *l) {
   *done = true;
   if (n == 0)
     return GA_NO_ERROR;
-  if (l->is_group)
+  if (l->reduces)
     return ga__loop_launch(done, ctx, l);
   const uint32_t length = is_divisible(l) ? length_of(ctx, l, n) : l->n_iterations;
   if (length < l->n_iterations) {

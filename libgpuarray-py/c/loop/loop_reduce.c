@@ -5,13 +5,13 @@
 #include "c/elemwise/elemwise_text.h"
 #include "c/loop/kernels/loop_reduce_cpu.inc"
 #include "c/loop/kernels/loop_reduce_gpu.inc"
+#include "c/loop/kernels/loop_reduce_pieces.inc"
 #include "c/reduce/reduce_words.h"
 
 #define LANES "16" /* accumulators that an item of a CPU combines side by side */
 
-/* The type of the accumulator. */
-static const char *type_of(const ga_reduce_spec *spec) {
-  return ga__dtype_work_ctype(spec->components[0].typecode);
+const char *ga__loop_accumulator(const ga_loop_step *step) {
+  return ga__dtype_work_ctype(step->reduction->spec.components[0].typecode);
 }
 
 static bool is_complex(int typecode) {
@@ -41,43 +41,70 @@ static void add_inputs(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step
   }
 }
 
-/* The accumulators of all items become one. */
-static void add_combination(ga_strbuf *sb, const ga_reduce_spec *spec, const char *own,
-                            bool is_cpu) {
+/* The accumulators of all elements become one, by a text of kernels/. */
+static void add_combination(ga_strbuf *sb, const ga_loop_step *step, const char *own,
+                            const char *text) {
   ga_text_part parts[] = {{.name = "LP_TYPE"},
                           {.name = "LP_OWN"},
+                          {.name = "LP_SHARED"},
                           {.name = "LP_COMBINE"},
                           {.name = "LP_LANES"}};
-  ga__strbuf_add(&parts[0].text, type_of(spec));
+  ga__strbuf_add(&parts[0].text, ga__loop_accumulator(step));
   ga__strbuf_add(&parts[1].text, own);
-  ga__strbuf_add(&parts[2].text, spec->components[0].combine);
-  ga__strbuf_add(&parts[3].text, LANES);
-  ga__text_add_parts(sb, is_cpu ? loop_reduce_cpu_text : loop_reduce_gpu_text, parts,
-                     4);
+  ga__strbuf_addf(&parts[2].text, "ga_i_h%u", step->outs[0]);
+  ga__strbuf_add(&parts[3].text, step->reduction->spec.components[0].combine);
+  ga__strbuf_add(&parts[4].text, LANES);
+  ga__text_add_parts(sb, text, parts, 5);
+}
+
+void ga__loop_add_map(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step,
+                      const char *own, const char *condition) {
+  const ga_reduce_spec *spec = &step->reduction->spec;
+  const gpureduction_component *c = &spec->components[0];
+  const char *type = ga__loop_accumulator(step);
+  ga__strbuf_add(sb, "{\n");
+  add_inputs(sb, l, step);
+  ga__strbuf_addf(sb, "%s\n%s = %s ? (%s)(%s) : (%s)(%s);\n}\n",
+                  spec->prologue ? spec->prologue : "", own, condition, type, c->map,
+                  type, c->identity);
+}
+
+/* The result, of the accumulator `all` of all elements. */
+static void add_result(ga_strbuf *sb, const ga_loop_step *step, const char *all,
+                       const char *after) {
+  const gpureduction_result *r = &step->reduction->spec.results[0];
+  ga__strbuf_addf(sb,
+                  "const %s v0 = %s, v = v0;\nconst ga_ulong n = ga_i_n;\n"
+                  "(void)v;\n(void)v0;\n(void)n;\n%sga_i_v%u = ",
+                  ga__loop_accumulator(step), all, after, step->outs[0]);
+  ga__strbuf_fill(sb, ga__dtype_store(r->typecode), r->epilogue ? r->epilogue : "v");
+  ga__strbuf_add(sb, ";\n}\n");
+}
+
+static void declare_result(ga_strbuf *sb, const ga_loop_step *step) {
+  ga__strbuf_addf(sb, "%s ga_i_v%u;\n{\n",
+                  ga__dtype_ctype(step->reduction->spec.results[0].typecode),
+                  step->outs[0]);
+}
+
+void ga__loop_add_combination(ga_strbuf *sb, const ga_loop_step *step,
+                              const char *own) {
+  declare_result(sb, step);
+  add_combination(sb, step, own, loop_reduce_pieces_text);
+  add_result(sb, step, "ga_i_s", "");
 }
 
 void ga__loop_add_reduction(ga_text_part *locals, ga_strbuf *sb, const ga_loop *l,
                             const ga_loop_step *step, bool is_cpu) {
-  const ga_reduce_spec *spec = &step->reduction->spec;
-  const gpureduction_component *c = &spec->components[0];
-  const gpureduction_result *r = &spec->results[0];
-  const char *type = type_of(spec);
-  char own[GA_LOOP_NAME];
-  ga__strbuf_addf(&locals->text, "LOCAL_MEM %s ga_i_l%u[LP_MOST];\n", type,
-                  step->outs[0]);
+  char own[GA_LOOP_NAME], element[GA_LOOP_NAME + 8];
   snprintf(own, sizeof own, "ga_i_l%u", step->outs[0]);
-  ga__strbuf_addf(sb, "%s ga_i_v%u;\n{\n{\n", ga__dtype_ctype(r->typecode),
-                  step->outs[0]);
-  add_inputs(sb, l, step);
-  ga__strbuf_addf(sb, "%s\n%s[LID_0] = ga_i_active ? (%s)(%s) : (%s)(%s);\n}\n",
-                  spec->prologue ? spec->prologue : "", own, type, c->map, type,
-                  c->identity);
+  ga__strbuf_addf(&locals->text, "LOCAL_MEM %s %s[LP_MOST];\n",
+                  ga__loop_accumulator(step), own);
+  declare_result(sb, step);
+  snprintf(element, sizeof element, "%s[LID_0]", own);
+  ga__loop_add_map(sb, l, step, element, "ga_i_active");
   ga__strbuf_add(sb, "local_barrier();\n");
-  add_combination(sb, spec, own, is_cpu);
-  ga__strbuf_addf(sb,
-                  "const %s v0 = %s[0], v = v0;\nconst ga_ulong n = ga_i_n;\n"
-                  "(void)v;\n(void)v0;\n(void)n;\nlocal_barrier();\nga_i_v%u = ",
-                  type, own, step->outs[0]);
-  ga__strbuf_fill(sb, ga__dtype_store(r->typecode), r->epilogue ? r->epilogue : "v");
-  ga__strbuf_add(sb, ";\n}\n");
+  add_combination(sb, step, own, is_cpu ? loop_reduce_cpu_text : loop_reduce_gpu_text);
+  snprintf(element, sizeof element, "%s[0]", own);
+  add_result(sb, step, element, "local_barrier();\n");
 }

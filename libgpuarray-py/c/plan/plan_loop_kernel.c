@@ -339,7 +339,7 @@ static bool take_reduction(analysis *a, const ga_step *s) {
     first = first != NULL ? first : v;
   }
   take_shape(a, s->outs[0], 0, NULL);
-  a->loop.is_group = true;
+  a->loop.reduces = true;
   a->loop.steps[a->loop.n_steps++] =
       (ga_loop_step){.reduction = s->reduction, .outs = s->outs, .ins = s->ins};
   return first != NULL;
@@ -396,8 +396,8 @@ static bool analyze(analysis *a) {
     if (!has_distinct_axes(a, &a->values[v]))
       return false;
   set_axes(a);
-  return !a->loop.is_group ||
-         (reduces_all(a) && ga__loop_fits_group(a->f->plan->context, &a->loop));
+  return !a->loop.reduces ||
+         (reduces_all(a) && ga__loop_count(&a->loop) <= GA_LOOP_MOST);
 }
 
 /* ---- results and launch ---- */

@@ -1,0 +1,46 @@
+/* The accumulators of all elements become one: each item combines those of its
+ * elements, then all items'. */
+LP_TYPE ga_i_s;
+#if LP_SINGLE
+ga_i_s = LP_OWN;
+#elif GA_WARP_SIZE > 1
+ga_i_s = LP_OWN[LID_0];
+for (ga_int ga_i_k = GA_WARP_SIZE; ga_i_k < ga_i_many; ga_i_k += GA_WARP_SIZE) {
+  const LP_TYPE a = ga_i_s, b = LP_OWN[ga_i_k + LP_ITEM];
+  ga_i_s = LP_COMBINE;
+}
+#else
+ga_i_s = LP_OWN[0];
+{
+  ga_int ga_i_k = 1;
+  if (ga_i_many >= 2 * LP_LANES) {
+    LP_TYPE ga_i_w[LP_LANES];
+    for (ga_int ga_i_j = 0; ga_i_j < LP_LANES; ga_i_j++)
+      ga_i_w[ga_i_j] = LP_OWN[ga_i_j];
+    for (ga_i_k = LP_LANES; ga_i_k + LP_LANES <= ga_i_many; ga_i_k += LP_LANES)
+      for (ga_int ga_i_j = 0; ga_i_j < LP_LANES; ga_i_j++) {
+        const LP_TYPE a = ga_i_w[ga_i_j], b = LP_OWN[ga_i_k + ga_i_j];
+        ga_i_w[ga_i_j] = LP_COMBINE;
+      }
+    ga_i_s = ga_i_w[0];
+    for (ga_int ga_i_j = 1; ga_i_j < LP_LANES; ga_i_j++) {
+      const LP_TYPE a = ga_i_s, b = ga_i_w[ga_i_j];
+      ga_i_s = LP_COMBINE;
+    }
+  }
+  for (; ga_i_k < ga_i_many; ga_i_k++) {
+    const LP_TYPE a = ga_i_s, b = LP_OWN[ga_i_k];
+    ga_i_s = LP_COMBINE;
+  }
+}
+#endif
+#if GA_WARP_SIZE > 1
+LP_SHARED[LID_0] = ga_i_s;
+local_barrier();
+ga_i_s = LP_SHARED[0];
+for (ga_int ga_i_k = 1; ga_i_k < (ga_int)LDIM_0; ga_i_k++) {
+  const LP_TYPE a = ga_i_s, b = LP_SHARED[ga_i_k];
+  ga_i_s = LP_COMBINE;
+}
+local_barrier();
+#endif
