@@ -16,12 +16,28 @@ static PyObject *fail(const call_frame *f, const runner *r, PyObject *const *arg
   return NULL;
 }
 
+static _Thread_local bool runs_plan;
+
+/* True if a signal's handler raises, as that of Ctrl-C does, in a call of a runner,
+ * which then raises the same. */
+static int is_interrupted(void) {
+  if (!runs_plan)
+    return false;
+  PyGILState_STATE state = PyGILState_Ensure();
+  const bool raises = PyErr_CheckSignals() < 0;
+  PyGILState_Release(state);
+  return raises;
+}
+
 /* What needs no Python object. */
 static int work(const call_frame *f, const runner *r, int *step) {
   PyThreadState *state = PyEval_SaveThread();
   int outcome = upload(f, r);
+  const bool was_running = runs_plan;
+  runs_plan = true;
   if (outcome == GA_NO_ERROR)
     outcome = GpuPlan_call(r->plan, f->outs, f->ins, f->integers, step);
+  runs_plan = was_running;
   PyEval_RestoreThread(state);
   return outcome;
 }
@@ -54,7 +70,7 @@ static PyObject *run(call_frame *f, const runner *r, PyObject *const *args) {
   if (outcome != GA_NO_ERROR) {
     for (Py_ssize_t i = 0; i < r->n_results; i++)
       free(f->outs[i]);
-    return fail(f, r, args, outcome, step);
+    return PyErr_Occurred() ? NULL : fail(f, r, args, outcome, step);
   }
   PyObject *results = list_results(f, r);
   if (results != NULL)

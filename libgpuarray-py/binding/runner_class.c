@@ -185,6 +185,7 @@ static void *runner_class(void *arrays, void *pointer, void *containers, void *h
       made = PyType_FromSpec(&runner_spec);
     if (made == NULL)
       PyErr_Print();
+    gpuarray_interrupt_by(is_interrupted);
   }
   PyGILState_Release(state);
   return made;

@@ -364,6 +364,7 @@ static void test_what_takes_null(void) {
   CHECK_STATUS(GA_VALUE_ERROR, gpuarray_private_folder(NULL, "/tmp", 0));
   CHECK(gpuarray_type_flagsa(1, NULL) == 0);
   gpuarray_elemwise_collapse(1, NULL, NULL, NULL);
+  gpuarray_interrupt_by(NULL);
 }
 
 int main(int argc, char **argv) {

@@ -2,7 +2,10 @@
  * on the null backend, where copies and fills are made and kernels are not. */
 #include "null_plan.h"
 
+#include <time.h>
+
 #include "c/saving/plan_file.h"
+#include <gpuarray/util.h>
 
 enum { COLUMNS = 3, MOST = 40 };
 
@@ -298,6 +301,49 @@ static void test_a_failed_iteration_leaves_what_was_given(void) {
   close_both();
 }
 
+static int is_told_to_end, n_asked;
+
+static int asks(void) {
+  n_asked++;
+  return is_told_to_end;
+}
+
+/* A run that is told to end leaves what was given, and the next one runs. Questions are
+ * 20 ms apart, so that not each run asks. */
+static void test_the_program_ends_a_run(void) {
+  const struct timespec pause = {.tv_nsec = 25 * 1000 * 1000};
+  GpuPlan *p = NULL;
+  GpuArray outs[4] = {{0}};
+  given g;
+  int failed = -1;
+  open_both();
+  CHECK_OK(build(&p));
+  CHECK_OK(new_given(&g, 4, 4, MOST));
+  gpuarray_interrupt_by(asks);
+  for (is_told_to_end = 1; is_told_to_end >= 0; is_told_to_end--) {
+    nanosleep(&pause, NULL);
+    const int status = call(p, outs, &g, 4, &failed);
+    CHECK(status == (is_told_to_end ? GA_MISC_ERROR : GA_NO_ERROR));
+    if (is_told_to_end) {
+      CHECK_TEXT("interrupted");
+      CHECK(failed == 0 && outs[0].data == NULL && n_asked == 1);
+    }
+    check_counts(&g.start, 1, -COLUMNS);
+    check_counts(&g.x, 4, 1);
+  }
+  CHECK(n_asked >= 2);
+  gpuarray_interrupt_by(NULL);
+  const int before = n_asked;
+  nanosleep(&pause, NULL);
+  clear_outs(outs);
+  CHECK_OK(call(p, outs, &g, 4, NULL));
+  CHECK(n_asked == before);
+  clear_outs(outs);
+  clear_given(&g);
+  GpuPlan_free(p);
+  close_both();
+}
+
 static int try_it(gpucontext *unused) {
   GpuPlan *p = NULL;
   GpuArray outs[4] = {{0}};
@@ -406,6 +452,7 @@ int main(void) {
   test_iterations_go_through_two_contexts();
   test_a_body_that_reads();
   test_a_failed_iteration_leaves_what_was_given();
+  test_the_program_ends_a_run();
   test_each_allocation_fails();
   test_bodies_that_do_not_fit();
   test_files_name_the_contexts_of_bodies();

@@ -77,6 +77,53 @@ def test_no_interrupt_is_lost_where_objects_go(context, monkeypatch, work):
     assert (done.stdout, done.stderr) == ("300 0 0\n", "")
 
 
+LOOP = """
+import signal, threading
+import numpy as np
+import gpuarray
+from gpuarray._core.context import Context
+from gpuarray._native import check, ffi, lib
+from gpuarray.compiler import config, function, scan, shared, tensor as T
+from gpuarray.compiler.contexts import reg_context
+
+pair = ffi.new("gpucontext **")
+check(lib.gpucontext_open(pair, {name!r}.encode()))
+reg_context("dev0", gpuarray.context({name!r}))
+reg_context("dev1", Context(pair[0]))
+config.device = {name!r}
+x, n = T.dvector("x"), T.lscalar("n")
+count = shared(0.0)
+states, updates = scan(
+    lambda s, c: ((s.transfer("dev1") + 1).transfer("dev0"), {{count: c + 1}}),
+    outputs_info=x, non_sequences=count, n_steps=n,
+)
+f = function([x, n], states[-1], updates=updates)
+assert "by the host" in str(f.plan)
+
+def interrupt():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+assert f(np.zeros(2), 3).tolist() == [3, 3]
+try:
+    threading.Timer(0.1, interrupt).start()
+    f(np.zeros(2), 2**40)
+except KeyboardInterrupt:
+    print("interrupted")
+print(float(count.get_value()), f(np.zeros(2), 2).tolist())
+"""
+
+
+def test_an_interrupt_ends_a_loop_between_iterations(context):
+    """One that the host starts; shared variables are as they were."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOOP.format(name=context.name)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\n3.0 [2.0, 2.0]\n", "")
+
+
 def test_an_interrupt_while_a_plan_is_bound_ends_the_call(context, monkeypatch):
     """A step that Python records is called from C, which returns to the call."""
 

@@ -6,6 +6,7 @@
 #include "c/base/shape.h"
 #include "c/device/buffer.h"
 #include "c/plan/plan.h"
+#include "c/system/interrupt.h"
 
 static unsigned int count_carried(const char *takes) {
   unsigned int n = 0;
@@ -450,6 +451,7 @@ static int run_by_host(loop *l) {
   bool ended = false;
   for (size_t i = 0; i < l->n_iterations && !ended; i++) {
     const size_t before = count_waits(l);
+    GA_TRY(ga__check_interrupt());
     GA_TRY(run_iteration(l, i));
     if (l->stop < l->n_carried && (count_waits(l) > before || i % BLOCK == BLOCK - 1))
       GA_TRY(look(&ended, l));

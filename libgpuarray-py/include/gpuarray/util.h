@@ -62,6 +62,13 @@ int gpuarray_private_folder(int *folder, const char *path, int make);
  * vendors' runtimes destroy what it uses. Not needed by a thread that has used the
  * library itself. */
 void gpuarray_at_exit(void);
+
+/* Has the library ask, between the iterations of a loop whose iterations the host
+ * starts, whether to go on: where `asks`, which is called on the thread that runs the
+ * plan, once in 20 ms at most, returns other than 0, the run fails with GA_MISC_ERROR,
+ * and its inputs are as they were. NULL, as at first: it is not asked. One function for
+ * the process. */
+void gpuarray_interrupt_by(int (*asks)(void));
 /* cdef: end */
 
 /* float16 and bfloat16 on the host: storage only. */
