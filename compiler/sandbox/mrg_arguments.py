@@ -5,6 +5,7 @@ from __future__ import annotations
 import math as _math
 from typing import Any
 
+import numpy as np
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import (
     GraphArgumentError,
@@ -27,6 +28,8 @@ def checked_size(name: str, size: Any) -> Any:
     """Return a tuple of lengths, integers or scalars, or a vector of integers."""
     if isinstance(size, Variable) and size.type.ndim == 1:
         return as_shape(name, size)
+    if isinstance(size, np.ndarray):
+        size = size.tolist()
     lengths = size if isinstance(size, (tuple, list)) else (size,)
     for length in lengths:
         if isinstance(length, Variable):

@@ -212,12 +212,12 @@ class Array(BaseArray):
         assign(self.imag, (), value)
 
     def conj(self) -> Array:
-        """Return the complex conjugates.
+        """Return the complex conjugates, of a real array itself.
 
         >>> print(gpuarray.asarray([1 + 2j]).conj())
         [1.-2.j]
         """
-        result: Array = _conjugate(self)
+        result: Array = _conjugate(self) if self._dtype.kind == "c" else self
         return result
 
     def compress(self, condition: Any, axis: int | None = None) -> Array:

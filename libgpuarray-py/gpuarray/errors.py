@@ -401,6 +401,18 @@ def host_errors(operation: str) -> Iterator[None]:
         raise
 
 
+def renamed(error: GpuArrayError, called: str, operation: str) -> GpuArrayError:
+    """Return the error of the function ``called`` with the name of its caller.
+
+    >>> renamed(BadType("normal: dtype"), "normal", "standard_normal")
+    BadType('standard_normal: dtype')
+    """
+    text = str(error)
+    if not text.startswith(f"{called}:"):
+        return error
+    return type(error)(operation + text.removeprefix(called))
+
+
 # By the numbers of enum ga_error; a test compares the table with the header.
 OF_STATUS: dict[int, type[GpuArrayError]] = {
     1: OutOfMemory,

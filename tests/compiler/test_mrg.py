@@ -384,6 +384,15 @@ def test_kernels_agree_with_their_references(context, mode):
             assert np.asarray(value).shape == shape
 
 
+def test_a_size_may_be_an_array_of_the_host():
+    streams = MRG_RandomStreams(3)
+    for size in (np.array(3), np.array([3]), np.int8(3)):
+        assert streams.uniform(size).type.ndim == 1
+    assert streams.normal(np.array([3, 2])).type.ndim == 2
+    with pytest.raises(TypeError, match=r"size is .*2\.5.*expected a tuple"):
+        streams.uniform(np.array([2.5]))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [

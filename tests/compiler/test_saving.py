@@ -378,6 +378,13 @@ def test_a_function_that_pauses_is_for_python(on_first, tmp_path):
         gpuarray.load_function(tmp_path / "f", on_first)
 
 
+def test_what_is_loaded_is_a_path():
+    with pytest.raises(
+        TypeError, match=r"load_function: path is 3\.5, expected a path"
+    ):
+        gpuarray.load_function(3.5)
+
+
 def test_threads_that_save_give_bodies_once(on_first, tmp_path):
     f = classifier()
     failures = []

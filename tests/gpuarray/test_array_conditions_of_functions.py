@@ -109,7 +109,7 @@ SUMMED = [
     *((name, a[0, :4], a[1, :k], mode) for name in ("convolve", "correlate")
       for a in (M, C) for k in (2, 4) for mode in ("full", "same", "valid")),
     ("convolve", NUMBER, V), ("convolve", V, NUMBER),
-    ("convolve", V, W), ("correlate", V, W[:3]),
+    ("convolve", V, W), ("correlate", V, W[:3]), ("correlate", V > 1, W[:3] > 1),
     *(("average", M, axis, weights, {"returned": True, "keepdims": keep})
       for keep in (True, False)
       for axis, weights in ((None, None), (0, None), (1, W), (-1, W), (None, M * M),

@@ -185,6 +185,15 @@ def test_functions_are_the_methods_and_take_numpy_s_place(context):
     assert_same(np.cumprod(device, axis=0), np.cumprod(host, axis=0))
 
 
+def test_an_array_without_axes_has_one_element_of_axis_0(context):
+    device = gpuarray.asarray(3.0, context=context)
+    for name in ACCUMULATE:
+        for axis in (None, 0, -1):
+            assert_same(getattr(gpuarray, name)(device, axis), np.array([3.0]))
+    with pytest.raises(IndexError, match="axis 1"):
+        device.cumsum(1)
+
+
 def test_mistakes(context):
     device = gpuarray.zeros((3, 4), "float32", context=context)
     with pytest.raises(ValueError, match="axis 2"):

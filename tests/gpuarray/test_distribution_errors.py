@@ -119,6 +119,16 @@ def test_wrong_calls(context):
             "'x', expected",
             lambda: generator.standard_exponential(method="x"),
         ),
+        (TypeError, "^random: got int8", lambda: generator.random(dtype="int8")),
+        (ValueError, "^random: neg", lambda: generator.random(-1)),
+        (TypeError, "^standard_normal: out", lambda: generator.standard_normal(out=3)),
+        (
+            TypeError,
+            "^standard_exponential: shape",
+            lambda: generator.standard_exponential("x"),
+        ),
+        (ValueError, "^standard_cauchy: n", lambda: generator.standard_cauchy(-1)),
+        (ValueError, "^standard_gamma: got", lambda: generator.standard_gamma(-1)),
     ):
         with pytest.raises(error, match=said):
             call()

@@ -356,6 +356,19 @@ def test_apply_over_axes(first_context):
         assert_same(gpuarray.apply_over_axes(gpuarray.sum, a, axes), expected)
 
 
+def test_lengths_in_arrays_of_the_host():
+    a = gpuarray.zeros((2, 3), context="null")
+    for one in (np.array(6), np.array([6]), np.int16(6)):
+        assert gpuarray.zeros(one, context="null").shape == (6,)
+        assert a.reshape(one).shape == gpuarray.reshape(a, one).shape == (6,)
+    assert a.reshape(np.array([3, -1])).shape == (3, 2)
+    assert a.transpose(np.array([1, 0])).shape == (3, 2)
+    a.shape = np.array([1, 6])
+    assert a.shape == (1, 6)
+    with pytest.raises(TypeError, match="not an integer or a sequence of integers"):
+        gpuarray.zeros(np.array(6.0), context="null")
+
+
 def test_shapes_whose_elements_nothing_counts_are_too_large(context):
     one = gpuarray.ones(1, "float32", context=context)
     long = gpuarray.broadcast_to(one, (2**33,))

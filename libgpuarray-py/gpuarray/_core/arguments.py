@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -83,10 +83,15 @@ def require_file(file: Any, operation: str) -> None:
         )
 
 
+def _is_integer(value: Any) -> bool:
+    """Return True for an integer and for an array of one without axes."""
+    return hasattr(value, "__index__") and not getattr(value, "ndim", 0)
+
+
 def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
     """Return a tuple of lengths. Raises BadValue if one is negative."""
     try:
-        listed = shape if isinstance(shape, Iterable) else (shape,)
+        listed: Any = (shape,) if _is_integer(shape) else shape
         lengths = tuple(operator.index(length) for length in listed)
     except TypeError:
         raise BadType(
@@ -109,7 +114,7 @@ def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
 
 def spread(arguments: tuple[Any, ...], name: str, operation: str) -> tuple[Any, ...]:
     """Return the integers of ``f(2, 3)``, ``f((2, 3))`` or ``f(None)``."""
-    if len(arguments) == 1 and not hasattr(arguments[0], "__index__"):
+    if len(arguments) == 1 and not _is_integer(arguments[0]):
         (given,) = arguments
         return () if given is None else tuple(as_list(given, name, operation))
     return arguments

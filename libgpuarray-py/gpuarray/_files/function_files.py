@@ -393,4 +393,6 @@ def load_function(
         ...
     gpuarray.errors.SystemRefusal: plan: cannot read train.plan: No such file ...
     """
+    if not isinstance(path, str | os.PathLike):
+        raise BadType(f"load_function: path is {path!r:.60}, expected a path")
     return LoadedFunction(read_function(path, context, contexts))

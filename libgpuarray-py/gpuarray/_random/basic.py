@@ -18,7 +18,7 @@ from gpuarray._random.seeding import WORD
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, GpuArrayError, renamed
 
 __all__ = ["Basic"]
 
@@ -43,7 +43,10 @@ class Basic(Draws):
         >>> gpuarray.random.default_rng(1).random((2, 2), "float32").dtype
         dtype('float32')
         """
-        return self.uniform(0.0, 1.0, size, dtype, out)
+        try:
+            return self.uniform(0.0, 1.0, size, dtype, out)
+        except GpuArrayError as error:
+            raise renamed(error, "uniform", "random") from None
 
     def uniform(
         self,
@@ -75,7 +78,10 @@ class Basic(Draws):
         >>> print(a.std().round(1))
         1.0
         """
-        return self.normal(0.0, 1.0, size, dtype, out)
+        try:
+            return self.normal(0.0, 1.0, size, dtype, out)
+        except GpuArrayError as error:
+            raise renamed(error, "normal", "standard_normal") from None
 
     def normal(
         self,
@@ -116,7 +122,10 @@ class Basic(Draws):
             raise BadValue(
                 f"standard_exponential: method is {method!r}, expected 'zig' or 'inv'"
             )
-        return self.exponential(1.0, size, dtype, out)
+        try:
+            return self.exponential(1.0, size, dtype, out)
+        except GpuArrayError as error:
+            raise renamed(error, "exponential", "standard_exponential") from None
 
     def exponential(
         self,

@@ -13,6 +13,7 @@ from gpuarray._random.table import real_dtype
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
+from gpuarray.errors import GpuArrayError, renamed
 
 __all__ = ["Continuous"]
 
@@ -119,7 +120,10 @@ class Continuous(Draws):
         >>> rng.standard_cauchy(3).shape
         (3,)
         """
-        return self._draw("cauchy", [0.0, 1.0], size, dtype, out)
+        try:
+            return self._draw("cauchy", [0.0, 1.0], size, dtype, out)
+        except GpuArrayError as error:
+            raise renamed(error, "cauchy", "standard_cauchy") from None
 
     def weibull(
         self,
@@ -231,7 +235,10 @@ class Continuous(Draws):
         >>> rng.standard_gamma([1.0, 2.0]).shape
         (2,)
         """
-        return self._draw("gamma", [shape, 1.0], size, dtype, out)
+        try:
+            return self._draw("gamma", [shape, 1.0], size, dtype, out)
+        except GpuArrayError as error:
+            raise renamed(error, "gamma", "standard_gamma") from None
 
     def chisquare(
         self,

@@ -35,8 +35,8 @@ def _scan(
     exclusive: bool,
 ) -> Any:
     """Run a scan into ``out``, or a new array of ``dtype``; None: of all elements."""
-    if axis is None:
-        array, axis = array.reshape(-1), 0
+    if axis is None or array.ndim == 0:
+        array, axis = array.reshape(-1), 0 if axis is None else axis
     at = axis_number(axis, array.ndim, operation)
     if out is None:
         out = array.allocate(array.shape, dtype, array.context, operation=operation)
