@@ -38,10 +38,11 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
   const ga_ulong first = SP_ITEM * n / SP_ITEMS, end = (SP_ITEM + 1) * n / SP_ITEMS;
   SP_COUNT row = 0;
   SP_FIND_ROW(row, lines, rows, (SP_COUNT)first)
-  for (ga_ulong k = first; k < end; k++) {
-    while (row + 1 < (SP_COUNT)rows && (SP_COUNT)lines[row + 1] <= (SP_COUNT)k)
-      row++;
-    SP_MAKE(k, given[k], row);
+  for (ga_ulong k = first; k < end; row++) { /* the last row has what is left */
+    ga_ulong stop = row + 1 < (SP_COUNT)rows ? (ga_ulong)lines[row + 1] : end;
+    stop = stop < end ? stop : end;
+    for (; k < stop; k++)
+      SP_MAKE(k, given[k], row);
   }
 #else
   const ga_ulong tiles = (n - 1) / SP_TILE + 1; /* each group has adjacent ones */

@@ -1,6 +1,7 @@
 /* What is wrong with a sparse matrix, as inspect.cl.h, on processors: each item takes
- * adjacent rows (of COO: values), and looks for a place only where a row has one. The
- * counts are 1 where they are not 0. */
+ * adjacent rows (of COO: values), and goes through them one by one only where some
+ * value of its share is out of range or does not ascend. The counts are 1 where they
+ * are not 0. */
 #include "shares_cpu.cl.h"
 
 #define SP_TELL(word, place)                                                           \
@@ -41,38 +42,43 @@ KERNEL void SP_NAME(GLOBAL_MEM ga_uint *found, ga_size found_off,
   }
   SP_SHARE(first, GID_0, GDIM_0, rows, n, SP_BEGIN)
   SP_SHARE(last, GID_0 + 1, GDIM_0, rows, n, SP_BEGIN)
-  for (ga_ulong row = first; row < last; row++) {
-    SP_RANGE(begin, end, lines, n, row);
-    ga_int is_out = 0, falls = 0, repeats = 0;
-    if (begin < end)
-      is_out = (ga_ulong)indices[begin] >= columns;
-    ga_ulong k;
-    SP_INDEXES are_out = 0, fall = 0, repeat = 0;
-    SP_EACH_8(k, begin + 1, end) {
-      const SP_INDEXES own = vload8(0, indices + k),
-                       before = vload8(0, indices + k - 1);
-      are_out |= SP_AS_COUNTS(own) >= (SP_COUNTS)((SP_COUNT)columns);
-      fall |= own < before;
-      repeat |= own == before;
-    }
-    is_out |= any(are_out);
-    falls |= any(fall);
-    repeats |= any(repeat);
-    for (; k < end; k++) {
-      const SP_INDEX own = indices[k], before = indices[k - 1];
-      is_out |= (SP_COUNT)own >= (SP_COUNT)columns;
-      falls |= own < before;
-      repeats |= own == before;
-    }
-    if (is_out)
-      for (ga_ulong k = begin; k < end; k++)
-        if ((ga_ulong)indices[k] >= columns) {
-          SP_TELL(3, k)
-          break;
-        }
-    has_fallen |= falls;
-    has_repeated |= repeats;
+  /* All values of the share that do not ascend, but for the first ones of rows. */
+  const ga_ulong to = (ga_ulong)lines[last] < n ? (ga_ulong)lines[last] : n;
+  const ga_ulong from = (ga_ulong)lines[first] < to ? (ga_ulong)lines[first] : to;
+  ga_ulong k = from + 1;
+  ga_long falls_in_rows = 0;
+  ga_int has_flaw = from < to && (ga_ulong)indices[from] >= columns;
+  SP_INDEXES out_of_columns = 0, falling = 0;
+  for (; k + 8 <= to; k += 8) {
+    const SP_INDEXES own = vload8(0, indices + k), before = vload8(0, indices + k - 1);
+    out_of_columns |= SP_AS_COUNTS(own) >= (SP_COUNTS)((SP_COUNT)columns);
+    falling += own <= before; /* -1 of each */
   }
+  has_flaw |= any(out_of_columns);
+  SP_INDEX counts[8];
+  vstore8(falling, 0, counts);
+  for (ga_uint u = 0; u < 8; u++)
+    falls_in_rows -= counts[u];
+  for (; k < to; k++) {
+    has_flaw |= (SP_COUNT)indices[k] >= (SP_COUNT)columns;
+    falls_in_rows += indices[k] <= indices[k - 1];
+  }
+  for (ga_ulong row = first + 1; row < last; row++) {
+    const ga_ulong begin = (ga_ulong)lines[row];
+    if (begin > from && begin < to && begin < (ga_ulong)lines[row + 1])
+      falls_in_rows -= indices[begin] <= indices[begin - 1];
+  }
+  if (falls_in_rows != 0 || has_flaw)
+    for (ga_ulong row = first; row < last; row++) {
+      SP_RANGE(begin, end, lines, n, row);
+      for (ga_ulong k = begin; k < end; k++) {
+        const SP_INDEX own = indices[k], before = k > begin ? indices[k - 1] : -1;
+        if ((ga_ulong)own >= columns)
+          SP_TELL(3, k)
+        has_fallen |= own < before;
+        has_repeated |= own == before;
+      }
+    }
 #endif
   if (has_fallen)
     found[4] = 1;

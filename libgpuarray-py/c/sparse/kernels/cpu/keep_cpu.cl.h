@@ -9,6 +9,13 @@
 #else
 #define SP_IS_KEPT(k) SP_IS_SET(SP_LOAD(values[k]))
 #endif
+/* No branch on the mask: what is left out is written over by the next. */
+#define SP_PUT(k)                                                                      \
+  {                                                                                    \
+    out[at] = values[k];                                                               \
+    out_indices[at] = indices[k];                                                      \
+    at += (ga_ulong)SP_IS_KEPT(k);                                                     \
+  }
 
 KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
                     GLOBAL_MEM SP_INDEX *out_indices, ga_size out_indices_off,
@@ -48,11 +55,12 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
     out_indptr[0] = 0;
   for (ga_ulong row = first; row < last; row++) {
     SP_RANGE(begin, end, indptr, n, row);
-    for (ga_ulong k = begin; k < end && at < stop; k++) { /* no branch on the mask */
-      out[at] = values[k];
-      out_indices[at] = indices[k];
-      at += (ga_ulong)SP_IS_KEPT(k);
-    }
+    if (end - begin <= stop - at)
+      for (ga_ulong k = begin; k < end; k++)
+        SP_PUT(k)
+    else /* what is left out may not be written behind the share's last value */
+      for (ga_ulong k = begin; k < end && at < stop; k++)
+        SP_PUT(k)
     out_indptr[row + 1] = (SP_INDEX)at;
   }
 #endif
