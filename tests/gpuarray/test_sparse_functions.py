@@ -164,6 +164,10 @@ def test_complex_arrays_and_dtypes(context):
         same(getattr(A, name), getattr(a, name))
     same(A.conj(), a.conj())
     same(A.T.conj() @ A, (a.T.conj() @ a).asformat("csc"))
+    a.data[:2] = np.inf, complex(1, -np.inf)  # one part alone is infinite
+    b = host((5, 7), seed=5).astype("complex64")
+    same(on(context, a) + on(context, b), a + b)
+    same(on(context, b) - on(context, a), b - a)
     a = host((5, 7), dtype="int32")
     A = on(context, a)
     same(A.astype("float32"), a.astype("float32"))

@@ -182,9 +182,13 @@ static void add_pair(ga_strbuf *t, const ga_sparse_spec *s) {
                   is_test ? "ga_bool" : "SP_WORK");
   if (!is_combined) {
     ga__strbuf_addf(t,
-                    "#define SP_OF_A(x) SP_MUL(SP_NUMBER(alpha, alpha_im), x)\n"
-                    "#define SP_OF_B(y) SP_MUL(SP_NUMBER(beta, beta_im), y)\n"
-                    "#define SP_OF_BOTH(x, y) %s\n",
+                    "#define SP_OF_A(x) SP_TIMES(alpha, alpha_im, x)\n"
+                    "#define SP_OF_B(y) SP_TIMES(beta, beta_im, y)\n"
+                    "#define SP_TIMES(re, im, v) %s\n#define SP_OF_BOTH(x, y) %s\n",
+                    ga__dtype_kind(s->typecode) == 'c'
+                        ? "((im) == 0 ? ga_complex((re) * (v).x, (re) * (v).y) "
+                          ": SP_MUL(SP_NUMBER(re, im), v))" /* infinity stays one */
+                        : "SP_MUL(SP_NUMBER(re, im), v)",
                     s->form == GA_SPARSE_BOTH_SUM ? "SP_ADD(SP_OF_A(x), SP_OF_B(y))"
                                                   : "SP_MUL(x, y)");
     return;
