@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler import tensor
+from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.reverse import grad
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.compiler.function import function
@@ -179,9 +180,9 @@ def verify_grad(
     ``fun`` takes a variable for each array, whose axes of length 1 broadcast, and
     returns one variable, of any shape: an op, or a function that builds a graph. Its
     result is weighted by random numbers from ``rng`` (by default
-    ``numpy.random.default_rng(0)``) and summed to a cost, ``n_tests`` times. Functions
-    are compiled in ``mode``. With ``cast_to_output_type`` the arguments become the
-    result's dtype first; ``no_debug_ref`` changes nothing.
+    ``numpy.random.default_rng(config.unittests.rseed)``) and summed to a cost,
+    ``n_tests`` times. Functions are compiled in ``mode``. With ``cast_to_output_type``
+    the arguments become the result's dtype first; ``no_debug_ref`` changes nothing.
 
     Raises GradientError, also called ``verify_grad.E_grad``, where both the absolute
     and the relative error of an element exceed their limits; by default 1e-4 for
@@ -191,7 +192,7 @@ def verify_grad(
     >>> verify_grad(T.tanh, [np.array([0.5, -1.0])])
     """
     points = [np.array(value) for value in pt]
-    generator = np.random.default_rng(0) if rng is None else rng
+    generator = np.random.default_rng(config.unittests.rseed) if rng is None else rng
     for i, point in enumerate(points):
         if point.dtype.name not in TOLERANCES:
             raise GraphTypeError(

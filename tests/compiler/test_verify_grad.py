@@ -47,6 +47,18 @@ def test_a_wrong_gradient_is_told_with_its_place():
     verify_grad(wrong, [points(3, dtype="float32")] * 2, abs_tol=100)
 
 
+def test_the_seed_of_the_weights_is_a_setting():
+    def told(**options):
+        with pytest.raises(GradientError) as caught:
+            verify_grad(lambda x: grad_scale(x, 3), points, **options)
+        return str(caught.value)
+
+    points = [np.float32([1, 2])]
+    with config.use(**{"unittests.rseed": 5}):
+        by_setting = told()
+    assert by_setting == told(rng=np.random.default_rng(5)) != told()
+
+
 def test_what_cannot_be_checked_is_told():
     with pytest.raises(TypeError, match="argument 0 is an array of int64"):
         verify_grad(T.exp, [np.array([1, 2])])
