@@ -38,8 +38,6 @@ from gpuarray.compiler.ops.linalg.nlinalg import (
 from gpuarray.compiler.ops.linalg.slinalg import Cholesky, Expm, exponential
 from gpuarray.compiler.ops.linalg.solving import MatrixInverse, Solve
 
-Options = dict[str, Any]
-
 NAMES: dict[type[Any], str] = {
     Cholesky: "cholesky",
     Det: "det",

@@ -67,16 +67,16 @@ enum ga_solver_routine {
 /* A factorization or a solution for each matrix of a batch. Matrices are column-major
  * and overwritten, as by LAPACK's routine of the same meaning. `values` has a vector
  * for each matrix. Operands that a routine does not use are zero. CHOLESKY: a (n, n).
- * LU: a (m, n), values: pivots, GA_LONG counted from 1. LU_SOLVE: a (n, n) and pivots
- * of LU, b (n, k). QR: a (m, n), values: tau. QR_VECTORS: a (m, n) from its first k
- * columns and tau. SVD: a (m, n) with m >= n, values: singular values; b: U, c: V^H,
- * both only with has_vectors, square if is_full. EIGH: a (n, n), values; a becomes the
- * eigenvectors. EIG: a (n, n) complex, values, b: the eigenvectors. */
+ * LU: a (m, n), values: pivots counted from 1, GA_LONG or what `narrows` asks for.
+ * LU_SOLVE: a (n, n) and pivots of LU, b (n, k). QR: a (m, n), values: tau. QR_VECTORS:
+ * a (m, n) from its first k columns and tau. SVD: a (m, n) with m >= n, values:
+ * singular values; b: U, c: V^H, both only with has_vectors, square if is_full. EIGH: a
+ * (n, n), values; a becomes the eigenvectors. EIG: a (n, n) complex, values, b: the
+ * eigenvectors. */
 typedef struct ga_solver_call {
   enum ga_solver_routine routine;
   int typecode; /* of a */
   bool is_upper, has_vectors, is_full;
-  bool is_narrow;     /* pivots are GA_INT */
   cb_transpose trans; /* of LU_SOLVE */
   size_t m, n, k, batch;
   ga_blas_operand a, b, c, values;
@@ -90,7 +90,7 @@ typedef struct ga_solver {
   /* Opens the library once: GA_LOAD_ERROR if it is missing. */
   int (*open)(void *device);
   bool (*serves)(void *device, const ga_solver_call *call);
-  /* True if a call of LU or LU_SOLVE must have is_narrow. */
+  /* True if the pivots of a call of LU or LU_SOLVE must be GA_INT. */
   bool (*narrows)(void *device, const ga_solver_call *call);
   /* Bytes of workspace that `call` needs. */
   int (*workspace)(size_t *out, void *device, const ga_solver_call *call);

@@ -272,7 +272,6 @@ static int run_pivots(request *r, GpuArray *pivots, GpuArray *info) {
   GA_TRY(is_read ? GpuArray_astype(&narrow, pivots, GA_INT, GA_C_ORDER)
                  : GpuArray_empty(&narrow, r->context, GA_INT, pivots->nd,
                                   pivots->dimensions, GA_C_ORDER));
-  r->call.is_narrow = true;
   r->call.values.buffer = narrow.data;
   r->call.values.offset = narrow.offset;
   int status = run(r, info);

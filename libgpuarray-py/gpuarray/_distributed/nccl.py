@@ -42,7 +42,7 @@ class NcclEngine:
         rank: int,
     ) -> None:
         self._member, self._context, self._ranks = member, context, len(ranks)
-        self._rank, self._group = rank, group
+        self._group = group
         self._comm = _join(member, context, group, ranks, rank)
         self._log = CallLog(self._comm)
         self._watch = _Watch(member, self._comm)
