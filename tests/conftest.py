@@ -258,3 +258,11 @@ def null():
     import gpuarray
 
     return gpuarray.context("null")
+
+
+@pytest.fixture
+def processor(context):
+    """A context whose memory is the host's."""
+    if not context.is_cpu:
+        pytest.skip("the host does not reach a GPU's memory without a copy")
+    return context

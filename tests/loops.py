@@ -77,6 +77,11 @@ def loop_steps(f):
     return [step for step in f.plan.steps if isinstance(step, LoopStep)]
 
 
+def loops_in(f):
+    """The number of loops in its plan."""
+    return len(loop_steps(f))
+
+
 def recurrent():
     """The inputs and the states of a small network, and arrays for the inputs."""
     x, start, w = T.dmatrix("x"), T.dvector("start"), T.dmatrix("w")

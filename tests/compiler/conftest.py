@@ -5,6 +5,7 @@ from gpuarray._core.properties import ContextProperties
 from gpuarray.compiler import config
 from gpuarray.compiler.function import make
 from gpuarray.compiler.function.plan_cache import PLANS
+from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.ops.custom.own import OWN
 from gpuarray.scalars import SCALARS
 
@@ -25,6 +26,18 @@ def in_float64(context):
 def on_first(first_context):
     with config.use(floatX="float32", device=first_context.name):
         yield first_context
+
+
+@pytest.fixture
+def first_in_float64(first_context):
+    with config.use(floatX="float64", device=first_context.name):
+        yield first_context
+
+
+@pytest.fixture
+def one_launch(monkeypatch, new_plans):
+    """Row programs are one launch on every device."""
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(0))
 
 
 @pytest.fixture

@@ -11,25 +11,12 @@ from gpuarray.compiler.ops.custom import own
 from gpuarray.compiler.ops.elemwise.elemwise import (
     Cast,
     Composite,
-    CompositeStep,
     Elemwise,
     formula,
 )
 from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, MultiTensor, Part
-from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, ROW, Fold
 from gpuarray.scalars import SCALARS
-
-F4, F8 = "float32", "float64"
-X, ROW_, COL = (F4, CELL), (F4, ROW), (F4, COLUMN)
-
-
-def row(op, *operands, dtype=F4):
-    return CompositeStep(op, operands, dtype)
-
-
-def fold(monoid, operand, dtype=F4):
-    return Fold(monoid, operand, dtype, dtype)
-
+from program_parts import F4, row
 
 # ---- several tensors at once ----
 

@@ -24,7 +24,6 @@ from gpuarray.compiler.ops.fused.row_steps import (
     ROW,
     TABLE,
     At,
-    Fold,
     Head,
     Line,
     Place,
@@ -34,18 +33,7 @@ from gpuarray.compiler.ops.fused.row_steps import (
 )
 from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 from gpuarray.compiler.plan import ArrayValue, IntValue
-
-F4, F8 = "float32", "float64"
-X, ROW_, COL = (F4, CELL), (F4, ROW), (F4, COLUMN)
-
-
-def row(op, *operands, dtype=F4):
-    return CompositeStep(op, operands, dtype)
-
-
-def fold(monoid, operand, dtype=F4):
-    return Fold(monoid, operand, dtype, dtype)
-
+from program_parts import COL, F4, F8, ROW_, X, fold, row
 
 # ---- programs of rows ----
 

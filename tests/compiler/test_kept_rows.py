@@ -7,12 +7,14 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels.rows import body, launched as launched_steps
+from gpuarray.compiler.gpukernels.rows import launched as launched_steps
 from gpuarray.compiler.gpukernels.rows.persistent import kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, Fold
 from gpuarray.compiler.ops.fused.rowwise import Program
+
+pytestmark = pytest.mark.usefixtures("one_launch")
 
 LENGTHS = [2049, 8192]
 
@@ -44,12 +46,6 @@ PROGRAMS = {
     ],
     "picked": lambda x, u, y: picked(x, y),
 }
-
-
-@pytest.fixture(autouse=True)
-def one_launch(monkeypatch, new_plans):
-    """Rows are one launch on every device."""
-    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(0))
 
 
 @dataclass

@@ -1,5 +1,7 @@
 """Gradients of draws: by the parameters of those that are smooth functions of them."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy
@@ -248,13 +250,16 @@ def test_a_variational_step():
     assert abs(by_mu + 4) < 0.1 and abs(by_rho - 2) < 0.1
 
 
-def test_a_gradient_through_a_loop_that_draws():
+@pytest.mark.parametrize(
+    "loop",
+    [partial(scan, n_steps=6), partial(scan_checkpoints, n_steps=8, save_every_N=4)],
+    ids=["stored", "checkpoints"],
+)
+def test_a_gradient_through_a_loop_that_draws(loop):
     start = T.dvector("start")
     streams = RandomStreams(5)
-    states, updates = scan(
-        lambda h: h * T.exp(0.1 * streams.normal(size=h.shape)),
-        outputs_info=[start],
-        n_steps=6,
+    states, updates = loop(
+        lambda h: h * T.exp(0.1 * streams.normal(size=h.shape)), outputs_info=[start]
     )
     end = states[-1]
     f = function([start], [end, T.grad(end.sum(), start)], updates=updates)
@@ -262,19 +267,3 @@ def test_a_gradient_through_a_loop_that_draws():
         given = np.array([1.0, 2.0, -3.0])
         value, slope = map(np.asarray, f(given))
         np.testing.assert_allclose(slope, value / given, rtol=1e-12)
-
-
-def test_a_gradient_with_checkpoints_draws_the_same():
-    start = T.dvector("start")
-    streams = RandomStreams(5)
-    states, updates = scan_checkpoints(
-        lambda h: h * T.exp(0.1 * streams.normal(size=h.shape)),
-        outputs_info=[start],
-        n_steps=8,
-        save_every_N=4,
-    )
-    end = states[-1]
-    f = function([start], [end, T.grad(end.sum(), start)], updates=updates)
-    given = np.array([1.0, 2.0, -3.0])
-    value, slope = map(np.asarray, f(given))
-    np.testing.assert_allclose(slope, value / given, rtol=1e-12)

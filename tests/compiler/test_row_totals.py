@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.gpukernels.folds import accumulator
-from gpuarray.compiler.gpukernels.rows import body, launched as launched_steps
+from gpuarray.compiler.gpukernels.rows import launched as launched_steps
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, Fold, Total
 from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 from simulated import is_simulated
+
+pytestmark = pytest.mark.usefixtures("one_launch")
 
 LENGTH = 2100
 WHOLE = (False, False)
@@ -69,12 +71,6 @@ def program_of(f):
         if getattr(step, "function", "") == "rowwise"
     ]
     return found
-
-
-@pytest.fixture(autouse=True)
-def one_launch(monkeypatch, new_plans):
-    """Rows are one launch on every device."""
-    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(0))
 
 
 @dataclass

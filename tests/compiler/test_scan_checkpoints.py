@@ -5,7 +5,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, scan, scan_checkpoints, shared
-from loops import numbers
+from loops import loops_in, numbers
 
 pytestmark = pytest.mark.usefixtures("on_context")
 
@@ -258,10 +258,6 @@ def test_folds(fold):
 
     given = numbers(10, 3), numbers(3, seed=1)
     agree(run(4)(*given), run("all")(*given))
-
-
-def loops_in(f):
-    return sum(type(step).__name__ == "LoopStep" for step in f.plan.steps)
 
 
 def test_the_loop_of_the_values_is_that_of_the_gradient():

@@ -4,21 +4,11 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function, scan
+from gpuarray.compiler import function, scan
 from gpuarray.compiler.compile.mode import get_default_mode
-from loops import by_turns, numbers
+from loops import by_turns, loops_in, numbers
 
-pytestmark = pytest.mark.usefixtures("on_context")
-
-
-@pytest.fixture
-def on_context(first_context):
-    with config.use(floatX="float64", device=first_context.name):
-        yield first_context
-
-
-def loops_in(f):
-    return sum(type(step).__name__ == "LoopStep" for step in f.plan.steps)
+pytestmark = pytest.mark.usefixtures("first_in_float64")
 
 
 def decay(rate):

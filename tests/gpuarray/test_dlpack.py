@@ -184,13 +184,6 @@ def test_copies_that_are_forbidden(context):
         gpuarray.from_dlpack(host_values(), device=context, copy=False)
 
 
-@pytest.fixture
-def processor(context):
-    if not context.is_cpu:
-        pytest.skip("the host does not reach a GPU's memory without a copy")
-    return context
-
-
 ASKED = {
     "plainly": np.from_dlpack,
     "by device": lambda a: np.from_dlpack(a, device="cpu"),

@@ -52,13 +52,6 @@ def run(context, library, program):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.fixture
-def processor(context):
-    if not context.is_cpu:
-        pytest.skip("the host does not reach a GPU's memory without a copy")
-    return context
-
-
 # How each library takes an array, and how its own is seen by the host.
 TAKES = {
     "numpy": ("import numpy", "np.from_dlpack({0})", "np.asarray({0})"),

@@ -263,6 +263,17 @@ def test_least_squares(context, dtype, a, b):
     assert_same(found[3], expected[3], rtol=CLOSE[dtype])
 
 
+def check_norms(name, x, host, order, axes):
+    """Hold `norm` over these axes, and the standard's function, against NumPy."""
+    for axis in axes:
+        for keepdims in (False, True):
+            expected = np.linalg.norm(host, order, axis, keepdims)
+            assert_same(linalg.norm(x, order, axis, keepdims), expected, rtol=1e-4)
+    if order is not None:
+        expected = getattr(np.linalg, name)(host, ord=order)
+        assert_same(getattr(linalg, name)(x, ord=order), expected, rtol=1e-4)
+
+
 ORDERS = [None, 2, 1, -1, np.inf, -np.inf, 0, 3, 2.5, -2]
 
 
@@ -274,13 +285,7 @@ def test_norms_of_vectors(context, dtype, order):
     host = values(dtype, (4, 5))
     host[host == 0] = 1
     x = put(host, context)
-    for axis in (0, 1, -1):
-        for keepdims in (False, True):
-            expected = np.linalg.norm(host, order, axis, keepdims)
-            assert_same(linalg.norm(x, order, axis, keepdims), expected, rtol=1e-4)
-    if order is not None:
-        expected = np.linalg.vector_norm(host, ord=order)
-        assert_same(linalg.vector_norm(x, ord=order), expected, rtol=1e-4)
+    check_norms("vector_norm", x, host, order, (0, 1, -1))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
@@ -288,17 +293,11 @@ def test_norms_of_vectors(context, dtype, order):
 def test_norms_of_matrices(context, dtype, order):
     host = values(dtype, (3, 4, 5))
     x = put(host, context)
-    for axis in ((0, 1), (2, 0), (-1, -2)):
-        for keepdims in (False, True):
-            expected = np.linalg.norm(host, order, axis, keepdims)
-            assert_same(linalg.norm(x, order, axis, keepdims), expected, rtol=1e-4)
-    if order is not None:
-        expected = np.linalg.matrix_norm(host, ord=order)
-        assert_same(linalg.matrix_norm(x, ord=order), expected, rtol=1e-4)
-        if order not in ("fro", "nuc"):
-            host = matrices((2, 4, 4), dtype)
-            expected = np.linalg.cond(host, order)
-            assert_same(linalg.cond(put(host, context), order), expected, rtol=1e-3)
+    check_norms("matrix_norm", x, host, order, ((0, 1), (2, 0), (-1, -2)))
+    if order not in (None, "fro", "nuc"):
+        host = matrices((2, 4, 4), dtype)
+        expected = np.linalg.cond(host, order)
+        assert_same(linalg.cond(put(host, context), order), expected, rtol=1e-3)
 
 
 def test_powers(context):
