@@ -60,6 +60,19 @@ def test_one_rank_is_itself(comm):
         np.testing.assert_array_equal(slope, 2 * given)
 
 
+def test_sharded_updates_of_a_parameter_with_an_axis_of_one(comm):
+    """As filters of gray images, whose axis does not broadcast."""
+    w = shared(np.ones((2, 1), "float32"))
+
+    def descended(p, g, state):
+        return p - g, []
+
+    slopes = [grad((w**2).sum(), w)]
+    updates = distributed.sharded_updates([w], slopes, descended, comm)
+    function([], [], updates=updates)()
+    np.testing.assert_array_equal(w.get_value(), [[-1], [-1]])
+
+
 def collectives_of(f):
     """The steps of a function's plan that are collectives."""
     return [step for step in f.plan.steps if getattr(step, "function", "") == NAME]

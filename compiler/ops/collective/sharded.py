@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.collective.collectives import all_gather, reduce_scatter
 from gpuarray.compiler.ops.creation.creation import zeros
 from gpuarray.compiler.ops.creation.joining import join
@@ -75,5 +76,5 @@ def sharded_updates(
     updates: list[tuple[Any, Variable]] = list(of_state)
     for param, shape, end, size in zip(params, shapes, ends, sizes, strict=True):
         new = reshape(index(every, slice(end - size, end)), shape)
-        updates.append((param, new))
+        updates.append((param, patternbroadcast(new, param.type.broadcastable)))
     return updates
