@@ -250,20 +250,24 @@ class Network:
             channels, side = count, (side - taps + 1) // pool
         return [*found, *dense([channels * side * side, *self.hidden, CLASSES])]
 
+    def loss(self, names: Names, params: Values, x: Any, y: Any) -> Any:
+        """The mean over a batch."""
+        value = x
+        for place, pool in enumerate(self.pools):
+            w, b = params[2 * place : 2 * place + 2]
+            value = names.tanh(pooled(names, value, w, pool) + by_channel(b))
+        value = value.reshape((value.shape[0], -1))
+        rest = params[2 * len(self.pools) :]
+        for place in range(0, len(rest) - 2, 2):
+            value = names.tanh(value @ rest[place] + rest[place + 1])
+        return names.crossentropy(value @ rest[-2] + rest[-1], y).mean()
+
     def step(self, names: Names, state: Values, data: Values) -> tuple[Values, Values]:
         """A step of gradient descent."""
         x, y = data
 
         def cost(params: Values) -> tuple[Any, Values]:
-            value = x
-            for place, pool in enumerate(self.pools):
-                w, b = params[2 * place : 2 * place + 2]
-                value = names.tanh(pooled(names, value, w, pool) + by_channel(b))
-            value = value.reshape((value.shape[0], -1))
-            rest = params[2 * len(self.pools) :]
-            for place in range(0, len(rest) - 2, 2):
-                value = names.tanh(value @ rest[place] + rest[place + 1])
-            loss = names.crossentropy(value @ rest[-2] + rest[-1], y).mean()
+            loss = self.loss(names, params, x, y)
             return loss, [loss]
 
         outputs, gradients = names.gradient(

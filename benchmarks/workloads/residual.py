@@ -139,12 +139,16 @@ class ResNet18:
 
         return means @ params[self.place] + params[self.place + 1], back
 
+    def loss(self, names: Names, params: Values, x: Any, y: Any) -> Any:
+        """The mean over a batch."""
+        return names.crossentropy(self.logits(names, params, x)[0], y).mean()
+
     def step(self, names: Names, state: Values, data: Values) -> tuple[Values, Values]:
         """A step of gradient descent."""
         x, y = data
 
         def cost(params: Values) -> tuple[Any, Values]:
-            loss = names.crossentropy(self.logits(names, params, x)[0], y).mean()
+            loss = self.loss(names, params, x, y)
             return loss, [loss]
 
         def by_hand() -> tuple[Values, Values]:
