@@ -28,8 +28,27 @@
 #define CV_DOWN(r) ((r) / CV_GM * (4 * CV_GM) + (r) % CV_GM)
 #define CV_RIGHT(v) ((v) / CV_GW * (8 * CV_GW) + (v) % CV_GW)
 
+/* Unrolling of the loop over a tile's terms. In two rounds NVRTC takes a third less
+ * time for 16 terms of 8 by 8 elements. Where registers spill that is no longer to run,
+ * else by up to 1 %. */
+#if CV_TM * CV_TN * CV_BK > 512 && CV_BM < 128 && CV_AXES == 2
+#define CV_UNROLLED (CV_BK / 2)
+#define CV_UNROLL _Pragma("unroll 1")
+#else
+#define CV_UNROLLED 1
+#define CV_UNROLL GA_TILE_TERMS
+#endif
+
 #define CV_SUM acc[r][v]
-#define CV_STORED to[ga_i_x1 * c_m]
+#define CV_STORED *to
+/* Row r of an item's results, and the way from it to the next one. */
+#if CV_IS_MAPPED
+#define CV_ROW(r) const int ga_i_x1 = top + row + CV_DOWN(r);
+#define CV_BELOW(r)
+#else
+#define CV_ROW(r)
+#define CV_BELOW(r) to += (CV_DOWN(r + 1) - CV_DOWN(r)) * (ga_ssize)c_m;
+#endif
 
 #if CV_AXES == 3
 #define CV_NEXT0(name, length) CV_NEXT(name, length)
@@ -173,6 +192,7 @@ CV_KERNEL void CV_NAME(CV_PARAMETERS) {
   CV_EACH (r, CV_TM)
     CV_EACH (v, CV_TN)
       acc[r][v] = 0;
+#pragma unroll 1
   for (int slot = 0; slot < 2; slot++)
     CV_DESCRIBE(slot, begin + slot * CV_BK)
   local_barrier();
@@ -185,21 +205,27 @@ CV_KERNEL void CV_NAME(CV_PARAMETERS) {
     CV_DESCRIBE(side, from + 2 * CV_BK)
     LOCAL_MEM_ARG const CV_ACC *at = as + side * (CV_BK * CV_LDA) + row;
     LOCAL_MEM_ARG const CV_ACC *bt = bs + side * (CV_BK * CV_LDB) + column;
-    GA_TILE_TERMS
-    for (int p = 0; p < CV_BK; p++) {
-      CV_ACC fa[CV_TM], fb[CV_TN];
-      CV_EACH (r, CV_TM / CV_GM)
-        CV_TAKE_ROWS((fa + r * CV_GM), (at + p * CV_LDA + r * (4 * CV_GM)))
-      CV_EACH (v, CV_TN / CV_GW)
-        CV_TAKE((fb + v * CV_GW), (bt + p * CV_LDB + v * (8 * CV_GW)))
-      CV_EACH (r, CV_TM)
-        CV_EACH (v, CV_TN)
-          acc[r][v] += fa[r] * fb[v];
+    CV_UNROLL
+    for (int p = 0; p < CV_BK; p += CV_UNROLLED) {
+      CV_EACH (q, CV_UNROLLED) {
+        CV_ACC fa[CV_TM], fb[CV_TN];
+        CV_EACH (r, CV_TM / CV_GM)
+          CV_TAKE_ROWS((fa + r * CV_GM), (at + q * CV_LDA + r * (4 * CV_GM)))
+        CV_EACH (v, CV_TN / CV_GW)
+          CV_TAKE((fb + v * CV_GW), (bt + q * CV_LDB + v * (8 * CV_GW)))
+        CV_EACH (r, CV_TM)
+          CV_EACH (v, CV_TN)
+            acc[r][v] += fa[r] * fb[v];
+      }
+      at += CV_UNROLLED * CV_LDA;
+      bt += CV_UNROLLED * CV_LDB;
     }
     CV_STASH(1 - side)
     side = 1 - side;
     local_barrier();
   }
+  const int high = m - top - row; /* valid rows */
+  c += (ga_ssize)(top + row) * c_m;
   CV_EACH (v, CV_TN) {
     const int at = column + CV_RIGHT(v);
     if (left + at < n) {
@@ -213,10 +239,11 @@ CV_KERNEL void CV_NAME(CV_PARAMETERS) {
       GLOBAL_MEM CV_OUT *to = c + places[at];
 #endif
       CV_EACH (r, CV_TM) {
-        const int ga_i_x1 = top + row + CV_DOWN(r);
-        if (ga_i_x1 < m) {
+        if (CV_DOWN(r) < high) {
+          CV_ROW(r)
           CV_PUT
         }
+        CV_BELOW(r)
       }
     }
   }
