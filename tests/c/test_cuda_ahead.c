@@ -95,6 +95,28 @@ static void test_a_kernel_that_is_not_there_yet(void) {
   check_given_back();
 }
 
+/* Twice as many programs as there are processors, none of which the caller compiles. */
+static void test_a_caller_compiles_nothing_while_threads_may(void) {
+  const long n = 2 * sysconf(_SC_NPROCESSORS_ONLN);
+  gpucontext *ctx = open_cuda("cuda0");
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "needs many kernels"));
+  for (long i = 0; i < n; i++) {
+    char name[32], text[64];
+    snprintf(name, sizeof name, "f%ld", i);
+    snprintf(text, sizeof text, "KERNEL void %s(ga_size n) {}", name);
+    CHECK_OK(GpuPlan_needs_kernel(p, text, name));
+  }
+  mock->met = mock->alone = 0;
+  mock->together = (int)n;
+  CHECK_OK(GpuPlan_prepare_ahead(p));
+  GpuPlan_free(p);
+  gpucontext_deref(ctx);
+  CHECK(mock->met == n && mock->alone == 0);
+  mock->together = 0;
+  check_given_back();
+}
+
 /* Threads that have ended are left to the end of the process, on purpose. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {
@@ -125,5 +147,6 @@ int main(void) {
   CHECK(status_of_end() == 0); /* before this process has threads */
   test_a_call_waits_for_its_kernels();
   test_a_kernel_that_is_not_there_yet();
+  test_a_caller_compiles_nothing_while_threads_may();
   return check_result("cuda ahead");
 }

@@ -422,9 +422,14 @@ static void *run_job(void *argument) {
   return NULL;
 }
 
+/* NVRTC parses one program at a time: of two threads a processor, one may wait for its
+ * turn, and who asks for a kernel is not kept by compiling it. */
+#define THREADS_PER_PROCESSOR 2
+
 unsigned int ga__program_threads(gpucontext *ctx) {
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  const unsigned int all = processors > 0 ? (unsigned int)processors : 1;
+  const unsigned int all =
+      THREADS_PER_PROCESSOR * (processors > 0 ? (unsigned int)processors : 1);
   table *t = table_of(ctx);
   const unsigned int running = t ? atomic_load(&t->n_running) : 0;
   return ctx->backend->compiles_at_once && running < all ? all - running : 0;
