@@ -45,6 +45,21 @@ class Body:
         outputs = clone(self.outputs, memo)
         return Body([memo[x] for x in self.inputs], outputs)
 
+    @cached_property
+    def _copies(self) -> list[Body]:
+        return []
+
+    def take_copy(self) -> Body:
+        """Return a copy as `cloned` does: one that was given back, or a new one."""
+        try:
+            return self._copies.pop()
+        except IndexError:
+            return self.cloned()
+
+    def give_back(self, copy: Body) -> None:
+        """Keep a copy that nothing refers to, for the next `take_copy`."""
+        self._copies.append(copy)
+
     def evaluate(self, arrays: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs, computed with NumPy."""
         known = dict(zip(self.inputs, arrays, strict=True))

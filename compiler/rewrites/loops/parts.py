@@ -110,8 +110,12 @@ def _pass_of(rule: Rule, stopping: bool) -> GraphPass:
         changed = False
         for loop in loops_of(fgraph, stopping):
             used = [bool(fgraph.clients.get(output)) for output in loop.outputs]
-            results = rule(parts_of(loop), used)
-            if results is not None:
+            body = loop_of(loop).body
+            copy = body.take_copy()
+            results = rule(parts_over(loop, copy), used)
+            if results is None:
+                body.give_back(copy)
+            else:
                 replace_outputs(fgraph, loop, results, run.__name__, log)
                 changed = True
         return changed
@@ -121,8 +125,12 @@ def _pass_of(rule: Rule, stopping: bool) -> GraphPass:
 
 def parts_of(node: Apply) -> Parts:
     """Return the parts of a loop, over a copy of its body."""
+    return parts_over(node, loop_of(node).body.cloned())
+
+
+def parts_over(node: Apply, body: Body) -> Parts:
+    """Return the parts of a loop, over this copy of its body."""
     op = loop_of(node)
-    body = op.body.cloned()
     iterations, *inputs = node.inputs
     nexts = body.outputs[: op.n_states]
     return Parts(
