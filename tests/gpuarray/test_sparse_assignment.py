@@ -45,6 +45,9 @@ def test_parts_are_set(context, format):
             dense[index] = value
             assert device.format == format
             assert_same(device.toarray(), dense, exact=True)
+        device[1:5:2, 3] = [[7], [8]]  # a part as a matrix
+        dense[1:5:2, 3] = [7, 8]
+        assert_same(device.toarray(), dense, exact=True)
 
 
 def test_parts_are_set_to_sparse_ones(context):
@@ -73,6 +76,8 @@ def test_elements_are_set_by_masks(context):
     for mask in (a > 0, a.toarray() > 0, a != 0):
         device, dense = on(context, a), a.toarray()
         is_sparse = sp.issparse(mask)
+        if not is_sparse:
+            assert_same(device[mask, ...], dense[mask], exact=True)
         device[on(context, mask) if is_sparse else mask] = 7
         dense[mask.toarray() if is_sparse else mask] = 7
         assert_same(device.toarray(), dense, exact=True)
@@ -109,5 +114,7 @@ def test_what_cannot_be_set_is_named(context):
             device[index] = value
     with pytest.raises(gpuarray.BadIndex, match="out of bounds"):
         device[6, 0] = 1
+    with pytest.raises(gpuarray.BadType, match="scipy's csr_array; put it on the dev"):
+        device[1] = host((1, 9))
     with pytest.raises(gpuarray.BadIndex, match="None makes a new axis"):
         device[None, 1] = 1

@@ -237,6 +237,9 @@ def test_diagonals_are_set(context):
             A.setdiag(values, k)
             a.setdiag(values, k)
             same(A, a.asformat(format))
+    empty = sparse.csr_array((0, 5), context=context)
+    empty.setdiag(1, 2)
+    assert empty.nnz == 0
 
 
 # ---- indexing ----

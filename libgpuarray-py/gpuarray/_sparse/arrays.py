@@ -147,13 +147,27 @@ class sparray(SparseBase):
 
     @property
     def has_sorted_indices(self) -> bool:
-        """True if indices ascend within each line; may wait."""
+        """True if indices ascend within each line; may wait.
+
+        Whatever is assigned, they are looked at again.
+        """
         return bool(flags(self) & SORTED)
+
+    @has_sorted_indices.setter
+    def has_sorted_indices(self, value: bool) -> None:
+        self._pattern.knowledge.flags = None
 
     @property
     def has_canonical_format(self) -> bool:
-        """True if indices ascend and none occurs twice; may wait."""
+        """True if indices ascend and none occurs twice; may wait.
+
+        Whatever is assigned, they are looked at again.
+        """
         return is_canonical(self)
+
+    @has_canonical_format.setter
+    def has_canonical_format(self, value: bool) -> None:
+        self._pattern.knowledge.flags = None
 
     # ---- methods ----
 

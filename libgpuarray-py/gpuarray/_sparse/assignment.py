@@ -14,7 +14,13 @@ from gpuarray._manipulation.joining import concatenate
 from gpuarray._manipulation.take_put import flatnonzero, put
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort
-from gpuarray._sparse.base import check_context, is_number, is_sparse, make
+from gpuarray._sparse.base import (
+    check_context,
+    is_number,
+    is_sparse,
+    make,
+    not_an_operand,
+)
 from gpuarray._sparse.conversion import (
     asformat,
     canonical,
@@ -46,6 +52,7 @@ def put_part(a: Any, index: Any, value: Any) -> None:
     All of a dense value is stored, zeros too, of a sparse one its own places, and the
     number 0 empties rows by columns. Of an element set twice the last value counts.
     """
+    not_an_operand(value, "setitem")
     matrix = as_matrix(a)
     chosen = places_of_mask(a, index)
     if chosen is None:
@@ -67,23 +74,28 @@ def _set(a: Any, changed: Any) -> None:
     a._set(changed._values, changed._pattern, a.shape)
 
 
-def _dense(a: Any, value: Any, shape: tuple[int, ...]) -> Any:
-    """Return a dense value, repeated to the shape of a part, as a vector."""
+def _dense(
+    a: Any, value: Any, shape: tuple[int, ...], lengths: tuple[int, ...] = ()
+) -> Any:
+    """Return a dense value, repeated to the shape of a part, as a vector.
+
+    ``lengths`` are those of the part as a matrix, which fit, too.
+    """
     if is_sparse(value):
         check_context(a, value, "setitem")
         value = value.toarray()
     given = asarray(value, a.dtype, a.context)
     while given.ndim > len(shape) and given.shape[0] == 1:
         given = given[0]
-    try:
-        fits = np.broadcast_shapes(given.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise BadValue(
-            f"setitem: a value of shape {given.shape} for a part of shape {shape}"
-        )
-    return given.broadcast_to(shape).reshape(-1)
+    for wanted in (shape, lengths):
+        try:
+            if np.broadcast_shapes(given.shape, wanted) == wanted:
+                return given.broadcast_to(wanted).reshape(-1)
+        except ValueError:
+            continue
+    raise BadValue(
+        f"setitem: a value of shape {given.shape} for a part of shape {shape}"
+    )
 
 
 def _with_entries(a: Any, rest: Any, entries: Entries) -> Any:
@@ -196,7 +208,7 @@ def _of_dense(
     """Return values and their places in a part of a dense value."""
     if is_number(value) and not isinstance(value, np.ndarray | BaseArray) and not value:
         shape = (0,)
-    values = _dense(a, value, shape)
+    values = _dense(a, value, shape, lengths)
     steps: Any = arange(values.size, dtype=INT64, context=a.context)
     row = steps // max(lengths[1], 1)
     return values, row, steps - row * lengths[1]

@@ -263,6 +263,7 @@ def _of_three(
         )
     if indptr.size == 0:
         raise BadValue(f"{name}: indptr is empty, expected one more than lines")
+    values, indices = values[: _count(parts[2])], indices[: _count(parts[2])]
     if lengths is None:
         count, length = indptr.size - 1, _extent(indices)
         lengths = (count, length) if format == "csr" else (length, count)
@@ -278,6 +279,16 @@ def _of_three(
     pattern = Pattern(format, as_matrix(lengths), indices, indptr, knowledge)
     flags_of(pattern, values)
     return make(values, pattern, lengths)
+
+
+def _count(indptr: Any) -> int | None:
+    """Return the number of values, after which scipy's arrays may have room, by an
+    ``indptr`` of the host; None if it says none.
+    """
+    if not _is_host(indptr) or len(indptr) == 0:
+        return None
+    last = np.asarray(indptr).reshape(-1)[-1]
+    return int(last) if last.dtype.kind in "iu" and last >= 0 else None
 
 
 def _extent(indices: Array) -> int:

@@ -65,6 +65,9 @@ def get(a: Any, index: Any) -> Any:
 
 def places_of_mask(a: Any, index: Any) -> tuple[Any, Any] | None:
     """Return the rows and columns where a mask of all axes is true; None of others."""
+    if isinstance(index, tuple):
+        rest = [entry for entry in index if not isinstance(entry, EllipsisType)]
+        index = rest[0] if len(rest) == 1 < len(index) else None
     if not is_sparse(index) and not _is_mask(index, 2):
         return None
     if index.shape != a.shape:
@@ -312,8 +315,10 @@ def setdiag(a: Any, values: Any, k: int = 0) -> None:
     rows, columns = require_matrix(a, "setdiag").shape
     first, shift = max(-k, 0), max(k, 0)
     length = min(rows - first, columns - shift)
-    if length <= 0:
+    if (rows <= first and k <= 0) or (columns <= shift and k >= 0):
         raise BadValue(f"setdiag: k is {k}, outside of shape {a.shape}")
+    if length <= 0:
+        return
     given = asarray(values, a.dtype, a.context)
     if given.ndim == 0:
         given = given.broadcast_to((length,)).copy()
