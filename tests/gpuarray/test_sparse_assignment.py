@@ -78,6 +78,7 @@ def test_elements_are_set_by_masks(context):
         is_sparse = sp.issparse(mask)
         if not is_sparse:
             assert_same(device[mask, ...], dense[mask], exact=True)
+            assert_same(device[mask.tolist()], dense[mask], exact=True)
         device[on(context, mask) if is_sparse else mask] = 7
         dense[mask.toarray() if is_sparse else mask] = 7
         assert_same(device.toarray(), dense, exact=True)
@@ -116,5 +117,7 @@ def test_what_cannot_be_set_is_named(context):
         device[6, 0] = 1
     with pytest.raises(gpuarray.BadType, match="scipy's csr_array; put it on the dev"):
         device[1] = host((1, 9))
+    with pytest.raises(gpuarray.BadIndex, match=r"shapes \(3,\) and \(2,\)"):
+        device[[0, 1, 2], [0, 1]] = 1
     with pytest.raises(gpuarray.BadIndex, match="None makes a new axis"):
         device[None, 1] = 1

@@ -125,7 +125,12 @@ def _with_elements(a: Any, row: Any, column: Any, value: Any) -> Any:
     a = canonical(a)
     row = in_range(a, row, a.shape[0])
     column = in_range(a, column, a.shape[1])
-    shape = np.broadcast_shapes(row.shape, column.shape)
+    try:
+        shape = np.broadcast_shapes(row.shape, column.shape)
+    except ValueError:
+        raise BadIndex(
+            f"setitem: arrays of indices of shapes {row.shape} and {column.shape}"
+        ) from None
     row, column = (x.broadcast_to(shape).reshape(-1) for x in (row, column))
     given = _dense(a, value, shape)
     if row.size == 0:

@@ -68,6 +68,8 @@ def places_of_mask(a: Any, index: Any) -> tuple[Any, Any] | None:
     if isinstance(index, tuple):
         rest = [entry for entry in index if not isinstance(entry, EllipsisType)]
         index = rest[0] if len(rest) == 1 < len(index) else None
+    if isinstance(index, list) and index and isinstance(index[0], list):
+        index = np.asarray(index)
     if not is_sparse(index) and not _is_mask(index, 2):
         return None
     if index.shape != a.shape:
