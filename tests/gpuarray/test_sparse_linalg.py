@@ -166,6 +166,36 @@ def a_complex(rng):
     return rng.standard_normal((20, 15)) + 1j * rng.standard_normal((20, 15))
 
 
+def test_least_squares_are_scipys(context):
+    rng = np.random.default_rng(0)
+    for shape, damp in (((30, 10), 0), ((10, 30), 0), ((30, 10), 0.5)):
+        a = sp.random_array(shape, density=0.5, rng=rng, format="csr")
+        b, start = rng.standard_normal(shape[0]), rng.standard_normal(shape[1])
+        A, B, x0 = (
+            on(context, a),
+            *(gpuarray.asarray(x, context=context) for x in (b, start)),
+        )
+        for ours, theirs in ((None, None), (x0, start)):
+            found = linalg.lsqr(A, B, damp, calc_var=True, x0=ours)
+            expected = spl.lsqr(a, b, damp, calc_var=True, x0=theirs)
+            np.testing.assert_allclose(found[0].get(), expected[0], 1e-5, 1e-7)
+            assert found[1] == expected[1] and abs(found[2] - expected[2]) <= 1
+            np.testing.assert_allclose(found[3:7], expected[3:7], 1e-3, 1e-5)
+            np.testing.assert_allclose(found[8], expected[8], 1e-5)
+            np.testing.assert_allclose(found[9].get(), expected[9], 1e-2)
+    assert linalg.lsqr(A, B, iter_lim=2)[1:3] == (7, 2)
+    assert linalg.lsqr(A, B * 0)[1:4] == (0, 0, 0)
+    assert linalg.lsqr(A, B, conlim=1.5)[1] == 3
+    a = a + 1j * a.power(2)
+    x = linalg.lsqr(on(context, a), gpuarray.asarray(b + 1j, context=context))[0]
+    expected = np.linalg.lstsq(a.toarray(), b + 1j, rcond=None)[0]
+    np.testing.assert_allclose(x.get(), expected, 1e-4, 1e-6)
+    with pytest.raises(
+        gpuarray.BadValue, match=r"b has shape \(10,\), expected \(30,\)"
+    ):
+        linalg.lsqr(A, x0)
+
+
 def test_triangular_systems(context):
     a = host((9, 9), 0.4, "float64") + sp.diags_array(np.arange(8.0, 17))
     b = right_side(9)

@@ -5,6 +5,7 @@ They need products with a matrix alone, so they also take dense matrices and fun
 """
 
 from gpuarray._sparse.eigen import eigsh as eigsh
+from gpuarray._sparse.least_squares import lsqr as lsqr
 from gpuarray._sparse.operators import (
     LinearOperator as LinearOperator,
     aslinearoperator as aslinearoperator,
@@ -19,7 +20,6 @@ from gpuarray._sparse.solvers import (
 from gpuarray.errors import suggest_names as _suggest_names
 
 _SOLVE = "cg, gmres or bicgstab, or gpuarray.linalg.solve(A.toarray(), b)"
-_LEAST = "cg of A.T @ A and A.T @ b, or gpuarray.linalg.lstsq(A.toarray(), b)"
 _suggest_names(
     __name__,
     {
@@ -31,8 +31,7 @@ _suggest_names(
         "inv": "gpuarray.linalg.inv(A.toarray()); an inverse has few zeros",
         "lgmres": "gmres",
         "lobpcg": "eigsh",
-        "lsmr": _LEAST,
-        "lsqr": _LEAST,
+        "lsmr": "lsqr",
         "matrix_power": "A @ A, as often as needed",
         "minres": "gmres, or cg of positive definite matrices",
         "qmr": "bicgstab",
