@@ -30,6 +30,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from intel_headers import hide_unused_headers
 from simulated import NAMES, is_simulated, log_to, simulate
 
@@ -40,6 +41,8 @@ os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 HIGHER = {Path(__file__).parent / "compiler", Path(__file__).parent / "test_docs.py"}
 INSTALLED = {f"tests/test_{name}.py" for name in ("bindings", "clients", "install")}
 """Modules of which one process runs all tests, for the library is built for them."""
+AT_ONCE = 4
+"""How many tests a process is given at once; one by one takes longer."""
 SHARE = 8
 HIGHER_SHARE = 24
 
@@ -157,15 +160,42 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Let a process of several tell of a test once, not six times, if it passes."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
+
+
+class Places(list):
+    """Names of tests, each of whose places is found at once."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        self.places = {name: place for place, name in enumerate(names)}
+
+    def index(self, name):
+        return self.places[name]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each test to a process that is free, and those of ``INSTALLED`` to one."""
+    """Give a few tests to a process that is free, and those of ``INSTALLED`` to one."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
+        def add_node_collection(self, node, collection):
+            super().add_node_collection(node, collection)
+            self.registered_collections[node] = self.names = Places(collection)
+
         def _split_scope(self, nodeid):
-            is_costly = nodeid.split("::")[0] in INSTALLED
-            return "installed" if is_costly else nodeid
+            if nodeid.split("::")[0] in INSTALLED:
+                return "installed"
+            return str(self.names.index(nodeid) // AT_ONCE)
 
         def mark_test_complete(self, node, item_index, duration=0):
             scope = self._split_scope(self.registered_collections[node][item_index])
