@@ -266,19 +266,47 @@ def sample(paths):
     return sorted({*firsts.values(), *paths[::SAMPLE], *asking})
 
 
+DEFINED = re.compile(
+    r"^\s*#\s*define\s+(\w+)[^\n\S]+(.*)$|typedef\s+([^;]*?)\s*\b(\w+);", re.MULTILINE
+)
+
+
+def local_memory(text):
+    """The lines that declare local memory, and what the names in them stand for."""
+    defined, found = {}, set()
+    for macro, body, of_type, name in DEFINED.findall(text):
+        defined.setdefault(macro or name, set()).add(body or of_type)
+    lines = [line.strip() for line in text.splitlines() if "LOCAL_MEM" in line]
+    rest = [line for line in lines if not line.startswith("#")]
+    while rest:
+        part = rest.pop()
+        if part not in found:
+            found.add(part)
+            for name in re.findall(r"\w+", part):
+                rest += defined.get(name, ())
+    return frozenset(found)
+
+
+def assembled(paths):
+    """A source of each stem and local memory, and one in SAMPLE of the others."""
+    firsts = {}
+    for path in paths:
+        text = path.read_text()
+        if memory := local_memory(text):
+            firsts.setdefault((stem(kernel_name(text)), memory), path)
+    others = sorted(set(paths).difference(firsts.values()))
+    return [*firsts.values(), *others[::SAMPLE]]
+
+
 @pytest.mark.usefixtures("nvrtc")
 def test_every_source_compiles_for_every_architecture(sources):
     # All are compiled to PTX for one architecture. For the others a text is the same
     # but for two macros of the prelude, which a sample has. The assembler takes four
-    # times as long and fails rarely, most often for too much local memory: each source
-    # with such memory goes through it once, and one in SAMPLE of the others.
-    local = [path for path in sources if "LOCAL_MEM" in path.read_text()]
-    others = sorted(set(sources).difference(local))
-    assembled = [*local, *others[::SAMPLE]]
+    # times as long and fails rarely, most often for too much local memory.
     wanted = {number: set(sample(sources)) for number in SAMPLED}
     wanted[WHOLE] = set(sources)
     jobs = []
-    for batch, number in zip(batches(assembled), itertools.cycle(wanted)):
+    for batch, number in zip(batches(assembled(sources)), itertools.cycle(wanted)):
         jobs.append((batch, f"sm_{number}"))  # by PTX, so not once more below
         wanted[number].difference_update(batch)
     for number, rest in wanted.items():
