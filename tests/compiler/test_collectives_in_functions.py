@@ -40,6 +40,14 @@ def test_two_ranks_whose_calls_are_recorded(first_context):
     assert [text.count("is right") for text in texts] == [11, 11]
 
 
+def test_programs_of_users(first_context):
+    """Training, arrays, messages and grids of ranks; Ctrl-C, and batches too few."""
+    arguments = "rank_programs.py", torchrun(2), "--context", first_context.name
+    statuses, texts = run(*arguments)
+    assert statuses == [0, 0], "\n".join(texts)
+    assert [text.count("is right") for text in texts] == [11, 11]
+
+
 def test_one_rank_is_itself(comm):
     x = T.fmatrix("x")
     given = np.arange(6, dtype="float32").reshape(3, 2)
