@@ -45,13 +45,18 @@ def main() -> None:
         }
         if ranks.has_cuda:
             results["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
-        if options.only != "collectives":
-            results["training"] = training.rows(ranks, options.networks)
-        if options.only != "training" and comm.size > 1:
-            results["collectives"] = collectives.rows(ranks)
-        if options.add is not None and rank == 0:
-            known = json.loads(options.add.read_text()) if options.add.exists() else []
-            options.add.write_text(json.dumps([*known, results], indent=1) + "\n")
+        known = []
+        if options.add is not None and options.add.exists():
+            known = json.loads(options.add.read_text())
+        parts = {"training": training.rows(ranks, options.networks)}
+        if comm.size > 1:
+            parts["collectives"] = collectives.rows(ranks)
+        for part in [options.only] if options.only else parts:
+            for row in parts.get(part, ()):
+                results.setdefault(part, []).append(row)
+                if options.add is not None and rank == 0:  # each, as it may be the last
+                    text = json.dumps([*known, results], indent=1)
+                    options.add.write_text(text + "\n")
     dist.destroy_process_group()
 
 

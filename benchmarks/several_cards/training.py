@@ -6,7 +6,7 @@ each rank has its part; PyTorch by DistributedDataParallel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -181,15 +181,15 @@ def their_step(task: Task, ranks: Ranks) -> Call:
 # ---- rows ----
 
 
-def rows(ranks: Ranks, names: Sequence[str]) -> list[dict[str, Any]]:
+def rows(ranks: Ranks, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Time a step of each network, or of those that are named."""
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     with config.use(floatX="float32", device=ranks.comm.context.name):
-        return [
-            row(t, ranks) for t in tasks(ranks.less) if not names or t.name in names
-        ]
+        for task in tasks(ranks.less):
+            if not names or task.name in names:
+                yield row(task, ranks)
 
 
 def row(task: Task, ranks: Ranks) -> dict[str, Any]:
