@@ -13,6 +13,7 @@ from typing import Any
 
 from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.choices import chosen, holds_zeros
+from gpuarray.compiler.derivatives.loop_products import kept_products
 from gpuarray.compiler.derivatives.node import (
     M,
     carries,
@@ -64,14 +65,15 @@ class ReverseIteration:
 
     ``inputs`` stand for the inputs of the forward body. By index, ``states`` stand for
     the gradients of the states that have one, ``traces`` for the gradients of results,
-    and ``afters`` for results that are states after the iteration. ``terms`` are the
-    gradients of the inputs.
+    ``afters`` for results that are states after the iteration, and ``products`` for the
+    loop's products. ``terms`` are the gradients of the inputs.
     """
 
     inputs: Sequence[Variable]
     states: dict[int, Variable]
     traces: dict[int, Variable]
     afters: dict[int, Variable]
+    products: dict[int, Variable]
     terms: Gradients
 
 
@@ -102,6 +104,7 @@ class ReverseLoop:
             else self.iterations
         )
         self.befores: dict[int, Variable] = {}
+        self.products = kept_products(op)
 
     def results(self) -> list[Variable | None]:
         """Return the gradient of each input of the loop; None for no gradient."""
@@ -172,8 +175,11 @@ class ReverseLoop:
             k: body.inputs[op.n_sequences + k].type(f"d{k}") for k in self._active()
         }
         with_zeros = any(g is not None and holds_zeros(g) for g in self.traces)
-        outputs = body.on(inputs)
-        nexts, results = outputs[: op.n_states], outputs[op.n_states :]
+        known = dict(zip(body.inputs, inputs, strict=True))
+        outputs = clone_replace([*body.outputs, *self.products], known)
+        products = outputs[len(body.outputs) :]
+        nexts = outputs[: op.n_states]
+        results = outputs[op.n_states : len(body.outputs)]
         seeds: dict[Variable, Variable] = {}
         arriving = {**states, **{op.n_states + q: v for q, v in traces.items()}}
         for i, variable in arriving.items():
@@ -189,11 +195,13 @@ class ReverseLoop:
             and results[q].owner is not None
             and not is_compared(results[q], terms)
         }
-        replacements = {results[q]: row for q, row in afters.items()}
+        rows = {p: product.type() for p, product in enumerate(products)}
+        replacements = {products[p]: row for p, row in rows.items()}
+        replacements |= {results[q]: row for q, row in afters.items()}
         replaced = clone_replace(terms, replacements)
         term_of = dict(zip(gradients, replaced, strict=True))
         return ReverseIteration(
-            inputs, states, traces, afters, [term_of.get(x) for x in inputs]
+            inputs, states, traces, afters, rows, [term_of.get(x) for x in inputs]
         )
 
     def _active(self) -> list[int]:
@@ -232,6 +240,8 @@ class ReverseLoop:
         sequences = [self._rows(i) for i in rows]
         sequences += [_known(self.traces[q]) for q in traces]
         sequences += [self.outputs[op.n_states + q] for q in afters]
+        products = [p for p, v in reverse.products.items() if v in read]
+        sequences += self._traced([self.products[p] for p in products])
         sequences = [self._reversed(sequence) for sequence in sequences]
         starts = [self._start(k) for k in reverse.states]
         starts += [
@@ -242,6 +252,7 @@ class ReverseLoop:
                 *(inputs[i] for i in rows),
                 *(reverse.traces[q] for q in traces),
                 *(reverse.afters[q] for q in afters),
+                *(reverse.products[p] for p in products),
                 *reverse.states.values(),
                 *constants.values(),
                 *(inputs[i] for i in fixed),
@@ -304,18 +315,23 @@ class ReverseLoop:
         source = _shifted_from(op, k)
         if source is not None:
             return self._before(source)
-        return self._traced(k)
+        return self._traced([body.outputs[k]])[0]
 
-    def _traced(self, k: int) -> Variable:
-        """Return the trace of a state that has none in the loop: it runs once more."""
+    def _traced(self, values: Sequence[Variable]) -> list[Variable]:
+        """Return the traces of values of the body, from a loop that has them, too.
+
+        The rewrites make one loop of both.
+        """
+        if not values:
+            return []
         op, body = self.op, self.op.body
         split = op.n_states + op.n_traces
-        outputs = [*body.outputs[:split], body.outputs[k], *body.outputs[split:]]
+        outputs = [*body.outputs[:split], *values, *body.outputs[split:]]
         loop = op.like(Body(body.inputs, outputs), op.n_sequences, op.n_states)
         assert self.outputs[0].owner is not None
         iterations = self.outputs[0].owner.inputs[0]
-        trace: Variable = loop(iterations, *self.inputs)[split]
-        return trace
+        traces = loop.make_node(iterations, *self.inputs).outputs
+        return list(traces[split : split + len(values)])
 
     def _of_start(self, result: Variable) -> Variable:
         """Return the gradient of an initial state: zero if truncated before it."""

@@ -36,7 +36,10 @@ from gpuarray.compiler.rewrites.fusion.transposes import move_axes_before_comput
 from gpuarray.compiler.rewrites.linalg import blas, linalg
 from gpuarray.compiler.rewrites.loops.accumulating import accumulate_after_the_loop
 from gpuarray.compiler.rewrites.loops.affine import add_factors_of_states
-from gpuarray.compiler.rewrites.loops.merging import merge_loops
+from gpuarray.compiler.rewrites.loops.merging import (
+    merge_loops,
+    merge_loops_of_same_states,
+)
 from gpuarray.compiler.rewrites.loops.pushing import (
     compute_after_the_loop,
     multiply_before_the_loop,
@@ -104,6 +107,7 @@ Within a module the order is that of its text.
 
 PASSES: tuple[GraphPass, ...] = (
     merge_values_of_same_places,
+    merge_loops_of_same_states,
     take_final_states,
     unroll_single_iterations,
     tidy_loops,

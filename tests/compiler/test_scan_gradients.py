@@ -14,7 +14,7 @@ from gpuarray.compiler import (
     shared,
 )
 from gpuarray.compiler.gradient import jacobian
-from loops import numbers
+from loops import loop_nodes, numbers
 
 pytestmark = pytest.mark.usefixtures("on_context")
 
@@ -272,3 +272,75 @@ def test_a_gradient_of_ones_is_not_one_of_zeros():
     flowing = T.set_subtensor(ones[-1], T.full_like(x, 5.0))
     found = function([x], grad(None, x, known_grads={out: flowing}))
     assert found([1.0, 1.0]).tolist() == [46, 46]  # 2 + 4 + 5 * 8
+
+
+# ---- products that the loop computed ----
+
+
+def products_of(f):
+    """How many products a function has outside its loops, and in each body."""
+    graphs = [f.maker.fgraph, *(loop.op.placed_body for loop in loop_nodes(f))]
+    return [
+        sum("Dot" in str(n.op) or "Gemm" in str(n.op) for n in graph.toposort())
+        for graph in graphs
+    ]
+
+
+def gated(**options):
+    """A cost of a network with two gates, and its inputs: sequence, start, weights."""
+    x, start, w, u = T.dtensor3(), T.dmatrix(), T.dmatrix(), T.dmatrix()
+
+    def turn(row, s):
+        sums = T.dot(row, u) + T.dot(s, w)
+        return T.nnet.sigmoid(sums[:, :3]) * T.tanh(sums[:, 3:]) + s / 2
+
+    out, _ = scan(turn, x, start, **options)
+    return (out[-1] ** 2).sum(), [x, start, w, u]
+
+
+GATED = [numbers(4, 2, 3), *(numbers(n, m, seed=n) for n, m in ((2, 3), (3, 6)))]
+
+
+def test_a_gradient_computes_no_product_of_the_loop_again():
+    """Outside: of all rows, and the gradients of both weights."""
+    cost, inputs = gated()
+    arrays = [*GATED, GATED[2] * 0.5]
+    check(cost, inputs, *arrays)
+    assert products_of(function(inputs, grad(cost, inputs[2:]))) == [3, 1, 1]
+
+
+@pytest.mark.parametrize("options", [{"go_backwards": True}, {"checkpoint": 2}])
+def test_products_of_loops_backwards_and_in_segments(options):
+    cost, inputs = gated(**options)
+    check(cost, inputs, *GATED, GATED[2] * 0.5)
+
+
+def test_a_second_gradient_reads_products_too():
+    cost, inputs = gated()
+    gradient = grad(cost, inputs[2])
+    check((gradient**2).sum(), inputs, *GATED, GATED[2] * 0.5, rtol=1e-4)
+
+
+def test_products_of_a_loop_that_ends_by_its_condition():
+    x, w = T.dvector(), T.dmatrix()
+
+    def turn(s):
+        after = T.tanh(T.dot(s, w)) * T.nnet.sigmoid(T.dot(s, w * w))
+        return after, scan_module.until(T.sum(after**2) < 0.05)
+
+    out, _ = scan(turn, outputs_info=x, n_steps=20)
+    check((out**2).sum(), [x, w], numbers(3), numbers(3, 3, seed=1))
+
+
+def test_states_without_a_result_are_traced_by_the_loop_itself():
+    """The taps of a state are states, of which one alone has a result."""
+    x, w = T.dmatrix(), T.dmatrix()
+    out, _ = scan(
+        lambda a, b, w: T.tanh(T.dot(a, w) + b),
+        outputs_info={"initial": x, "taps": [-1, -2]},
+        non_sequences=w,
+        n_steps=5,
+    )
+    cost = (out[-1] ** 2).sum()
+    check(cost, [x, w], numbers(2, 3), numbers(3, 3, seed=1))
+    assert len(loop_nodes(function([x, w], grad(cost, [x, w])))) == 2

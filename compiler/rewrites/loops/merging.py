@@ -7,7 +7,7 @@ from itertools import combinations
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.requirements import Requirement
-from gpuarray.compiler.graph.traverse import ancestors
+from gpuarray.compiler.graph.traverse import ancestors, clone_replace, same_graph
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.shape.lengths import Lengths, lengths_of
@@ -24,6 +24,58 @@ from gpuarray.compiler.rewrites.loops.tidying import is_free
 
 MOST_VALUES = 32
 """The most inputs and outputs of a merged body: arguments of its kernel."""
+
+
+@graph_pass(phase="specialize")
+def merge_loops_of_same_states(fgraph: FunctionGraph, log: Log) -> bool:
+    """Merge two loops of the same inputs and states, which differ in their results.
+
+    A gradient asks for traces that the loop itself has not.
+    """
+    guards = fgraph.guards()
+    for first, second in combinations(loops_of(fgraph, stopping=True), 2):
+        if len(first.inputs) != len(second.inputs) or not all(
+            x is y for x, y in zip(first.inputs, second.inputs, strict=True)
+        ):
+            continue
+        if guards.get(first) == guards.get(second) and _with_results_of(
+            fgraph, first, second, log
+        ):
+            return True
+    return False
+
+
+def _with_results_of(
+    fgraph: FunctionGraph, first: Apply, second: Apply, log: Log
+) -> bool:
+    """Give one loop the results of another; False if their states differ."""
+    a, b = parts_of(first), parts_of(second)
+    if a.op.like(b.op.body, b.op.n_sequences, b.op.n_states) != b.op:
+        return False
+    known = dict(zip(_inner(b), _inner(a), strict=True))
+    nexts = [*(s.next for s in a.states), *_condition(a)]
+    others = [*(s.next for s in b.states), *_condition(b)]
+    if not all(same_graph(y, x, known) for x, y in zip(nexts, others, strict=True)):
+        return False
+    count, split = len(a.states), len(a.states) + len(a.results)
+    a.results = [*a.results, *clone_replace(b.results, known)]
+    outputs = a.node().outputs
+    end = len(outputs) - len(_condition(a))
+    for node, traces in ((first, outputs[count:split]), (second, outputs[split:end])):
+        results = [*outputs[:count], *traces, *outputs[end:]]
+        replace_outputs(fgraph, node, results, "merge_loops_of_same_states", log)
+    return True
+
+
+def _inner(parts: Parts) -> list[Variable]:
+    """Return the inputs of a body."""
+    states = [state.inner for state in parts.states]
+    fixed = [inner for inner, _ in parts.constants]
+    return [*(inner for inner, _ in parts.sequences), *states, *fixed]
+
+
+def _condition(parts: Parts) -> list[Variable]:
+    return [] if parts.condition is None else [parts.condition]
 
 
 @graph_pass(phase="specialize")
