@@ -138,7 +138,7 @@ static int launch(bool *done, gpucontext *ctx, const ga_loop *l, size_t n) {
     return ga__kernel_launch_items(k, &list, n, group_of(ctx, n),
                                    ctx->info.max_grid[0]);
   const size_t pieces = n / row * ((row - 1) / piece + 1);
-  const size_t lanes = n == 1 ? 1 : ctx->info.warp;
+  const size_t lanes = n == 1 && !l->reduces ? 1 : ctx->info.warp;
   return ga__kernel_launch_work(k, &list, pieces * lanes, lanes,
                                 GA_CPU_GROUPS * (size_t)ctx->info.processors, work);
 }
