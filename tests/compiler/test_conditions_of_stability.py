@@ -8,7 +8,7 @@ import pytest
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import same_graph
-from gpuarray.compiler.rewrites.arithmetic import products
+from gpuarray.compiler.rewrites.arithmetic import distribution, products
 from rule_conditions import cases, check
 from run_graph import run_graph
 
@@ -147,7 +147,7 @@ TABLE_OF_PRODUCTS = {
         exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)
         exp(y) / (exp(x) + exp(y)) -> sigmoid(y - x)
         exp(z) / (exp(x) + exp(y)) -> same
-        exp(x) / (exp(x) + y) -> same
+        exp(z) / (exp(x) + y) -> same
         exp(x) / (exp(x) - exp(y)) -> same
         (z / (exp(x) + exp(y))) * exp(y) -> z * sigmoid(y - x)
         exp(X) / row(sum(exp(X), 0)) -> powers(X)[0] / powers(X)[1]
@@ -250,7 +250,7 @@ TERMS = [(1, None), (2, 2), (256, 256), (257, None), (600, None)]
 
 @pytest.mark.parametrize(("count", "wanted"), TERMS)
 def test_so_many_terms_are_looked_at(count, wanted):
-    tree = products.sum_of(fold(T.add, [x] * count))
+    tree = distribution.sum_of(fold(T.add, [x] * count))
     assert (tree and sum(not each.operands for each in tree)) == wanted
 
 
@@ -258,5 +258,5 @@ def test_a_product_of_numbers_and_signs_is_rebuilt_as_it_was_written():
     expression = -(x / y) * T.reciprocal(x) * 2
     assert products.rebuild(products.product_of(expression), expression) is expression
     terms = -(x - y) + x
-    found = products.rebuilt_sum(products.sum_of(terms))
+    found = distribution.rebuilt_sum(distribution.sum_of(terms))
     assert same_graph(found, terms)

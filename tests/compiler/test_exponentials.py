@@ -66,6 +66,17 @@ OF_EXPONENTIALS = {
     "tanh": lambda m, x: (m.exp(x) - m.exp(-x)) / (m.exp(x) + m.exp(-x)),
     "tanh of one": lambda m, x: (1 - m.exp(x)) / (1 + m.exp(x)),
     "one over expm1": lambda m, x: 1 / m.expm1(abs(x) + 1),
+    "share beside weights": lambda m, x: m.exp(x) / (m.exp(x) + WEIGHTS),
+    "share beside a weight": lambda m, x: x * m.exp(x) / (WEIGHTS + 1 + 3 * m.exp(x)),
+    "log1p of weights": lambda m, x: m.log1p(WEIGHTS * m.exp(x)),
+    "log of one and weights": lambda m, x: m.log(1 + WEIGHTS * m.exp(x)),
+    "absolute expm1": lambda m, x: m.log(abs(m.expm1(x + 0.3))),
+    "log of a weight and a turned one": lambda m, x: m.log(WEIGHTS + 1 + m.exp(-x)),
+    "turned share": lambda m, x: m.exp(-x) / (m.exp(-x) + WEIGHTS),
+    "log of two and weights": lambda m, x: m.log(2 + WEIGHTS * m.exp(-x)),
+    "below a square": lambda m, x: WEIGHTS / (1 + m.exp(x)) ** 2,
+    "one less exp": lambda m, x: m.log(1 - m.exp(-0.1 - abs(x))),
+    "log1p of minus exp": lambda m, x: m.log1p(-m.exp(-0.1 - abs(x))),
 }
 WEIGHTS = np.array([[1.0, 0, 0.5, 2], [0, 1, 3, 0]])
 
@@ -108,6 +119,40 @@ def test_exponentials_of_any_size_have_finite_derivatives(name):
 @pytest.mark.parametrize("name", LOGS)
 def test_logarithms_beside_a_tanh_are_finite(name):
     check(*LOGS[name])
+
+
+SECOND = {
+    "logistic": (
+        lambda x: 1 / (1 + T.exp(-x)),
+        lambda x: -np.tanh(x / 2) / (2 * np.cosh(x / 2)) ** 2,
+    ),
+    "of one exponential": (
+        lambda x: T.exp(-x) / (1 + T.exp(-x)),
+        lambda x: np.tanh(x / 2) / (2 * np.cosh(x / 2)) ** 2,
+    ),
+    "sech": (
+        lambda x: 1 / T.cosh(x),
+        lambda x: (np.tanh(x) ** 2 - np.cosh(x) ** -2) / np.cosh(x),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives_are_finite(name):
+    program, judge = SECOND[name]
+    X = T.dmatrix("X")
+    slope = T.grad(T.grad(program(X).sum(), X).sum(), X)
+    value = both([X], slope, [LARGE])[1]
+    wanted = judge(LARGE.astype("longdouble")).astype("f8")
+    np.testing.assert_allclose(value, wanted, 1e-7, 1e-9)
+
+
+def test_a_small_difference_of_an_exponential_and_one_keeps_its_digits():
+    x = T.dvector("x")
+    for logarithm in (T.log1p(-T.exp(x)), T.log(1 - T.exp(x)), T.log(-T.expm1(x))):
+        value = both([x], logarithm, [np.array([-1e-20, -1e-3, -40.0])])[1]
+        wanted = [np.log(1e-20), np.log(-np.expm1(-1e-3)), -np.exp(-40.0)]
+        np.testing.assert_allclose(value, wanted, 1e-14)
 
 
 def check(program, judge):

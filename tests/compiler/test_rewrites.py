@@ -32,14 +32,16 @@ from gpuarray.compiler.ops.shape.shape import (
 from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
+from gpuarray.compiler.rewrites.arithmetic import hyperbolic
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
     finite,
     logsumexp,
+    multiple,
     pivot,
     shifted_term,
     weighed,
 )
-from gpuarray.compiler.rewrites.arithmetic.hyperbolic import either
+from gpuarray.compiler.rewrites.arithmetic.weighted import softplus_or
 from gpuarray.compiler.rewrites.arrays.subtensor import view
 from gpuarray.compiler.rewrites.engine import engine
 from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, RewriteError, Rule
@@ -143,10 +145,15 @@ def namespace(variables):
         "pivot": lambda x, axis: pivot(x, (axis,)),
         "logsumexp": lambda x, axis, *weights: logsumexp(x, (axis,), *weights),
         "weighed": weighed,
-        "either": lambda is_far, x, place, far, near: either(
+        "either": lambda is_far, x, place, far, near: hyperbolic.either(
             is_far, x, T.constant(place, dtype=x.dtype), far, near
         ),
         "shifted": lambda x, weight, m: shifted_term(x, weight, m)[1],
+        "share": lambda top, bottom, m: top(finite(m)) / bottom(finite(m)),
+        "softplus_or": softplus_or,
+        "multiple": multiple,
+        "log1p_of_exp": hyperbolic.log1p_of_exp,
+        "log_of_expm1": hyperbolic.log_of_expm1,
         "log_less": lambda terms, m: T.log(terms(finite(m))) + finite(m),
         "gemv": lambda y, a, x, *props: Gemv(*props)(y, a, x),
         "gemm": lambda c, a, b, *props: Gemm(*props)(c, a, b),

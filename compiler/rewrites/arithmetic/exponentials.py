@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops.control.gradient_markers import disconnected_grad
+from gpuarray.compiler.ops.control.gradient_markers import (
+    DisconnectedGrad,
+    disconnected_grad,
+)
 from gpuarray.compiler.ops.index.advanced import AdvancedSubtensor
 from gpuarray.compiler.ops.nnet.nnet import FirstOf, Pick, Softmax
 from gpuarray.compiler.ops.reduce.reduce import Reduce, keep_dims
@@ -151,16 +154,27 @@ def shifted_term(
     if weight is None:
         power = call("exp", call("sub", exponent, largest))
         return power, power
-    most = call("add", largest, number(_most_exponent(exponent.type.dtype), largest))
-    is_nothing = call("eq", weight, number(0, weight))
-    known = call("where", is_nothing, call("minimum", exponent, most), exponent)
+    most = call("add", largest, _most_exponent(largest))
+    known = _finite_beside(weight, exponent, most)
     power = call("exp", call("sub", known, largest))
     return power, call("mul", weight, power)
 
 
-def _most_exponent(dtype: str) -> float:
+def multiple(exponent: Variable, weight: Variable) -> Variable:
+    """Return a multiple of an exponential: 0 where the weight is, whatever it is of."""
+    known = _finite_beside(weight, exponent, _most_exponent(exponent))
+    return call("mul", weight, call("exp", known))
+
+
+def _finite_beside(weight: Variable, exponent: Variable, most: Variable) -> Variable:
+    """Return an exponent, at most ``most`` where the weight is 0."""
+    is_nothing = call("eq", weight, number(0, weight))
+    return call("where", is_nothing, call("minimum", exponent, most), exponent)
+
+
+def _most_exponent(like: Variable) -> Variable:
     """Return an exponent whose exponential is finite in a dtype."""
-    return float(np.floor(np.log(float(limits_of(dtype).max))))
+    return number(np.floor(np.log(float(limits_of(like.type.dtype).max))), like)
 
 
 def finite(largest: Variable) -> Variable:
@@ -200,8 +214,28 @@ def added_exponents(variable: Variable) -> list[Variable]:
 
 def are_shifted(exponents: Sequence[Variable]) -> bool:
     """True if one variable is subtracted from each exponent."""
-    shifts = [match(exponent, "sub") for exponent in exponents]
-    return all(shift and shift[1] is shifts[0][1] for shift in shifts)  # type: ignore[index]
+    shifts = [_shift_of(exponent) for exponent in exponents]
+    return all(shift is not None and shift is shifts[0] for shift in shifts)
+
+
+def _shift_of(exponent: Variable) -> Variable | None:
+    """Return ``u`` of ``y - u``, and of ``-(y + u)`` a largest exponent; else None."""
+    difference, negative = match(exponent, "sub"), argument(exponent, "neg")
+    if difference is not None:
+        return difference[1]
+    if negative is None:
+        return None
+    terms = match(negative, "add") or (negative,)
+    return next((term for term in terms if _is_largest(term)), None)
+
+
+def _is_largest(variable: Variable) -> bool:
+    """True if a variable is a largest exponent, as `finite` returns it."""
+    owner = variable.owner
+    if owner is not None and isinstance(owner.op, DisconnectedGrad):
+        variable = owner.inputs[0]
+    args = match(variable, "where")
+    return args is not None and match(args[0], "isfinite") is not None
 
 
 def exponent_of_share(variable: Variable) -> Variable | None:

@@ -174,8 +174,14 @@ def log_of_difference_from_one(node: Apply) -> Variable | None:
     log(exp(x) - 1) -> x + log(-expm1(-x))
     log(sinh(x)) -> x + log(-0.5 * expm1(-2 * x))
     log(abs(sinh(x))) -> abs(x) + log(-0.5 * expm1(-2 * abs(x)))
+    log(abs(expm1(x))) -> maximum(x, 0) + log(-expm1(-abs(x)))
     """
     (inner,) = node.inputs
+    size = argument(inner, "abs")
+    x = None if size is None else argument(size, "expm1")
+    if x is not None and x.type == inner.type:
+        rest = call("neg", call("expm1", call("neg", call("abs", x))))
+        return call("add", call("maximum", x, number(0, x)), call("log", rest))
     terms = match(inner, "sub")
     x = argument(inner, "expm1")
     if terms is not None and is_constant(terms[1], 1):
@@ -191,6 +197,33 @@ def log_of_difference_from_one(node: Apply) -> Variable | None:
         power = call("expm1", call("mul", number(-2, x), x))
         rest = call("mul", number(-0.5, x), power)
     return call("add", x, call("log", rest)) if x.type == inner.type else None
+
+
+@rewrite(phase="stabilize", ops=["log", "log1p"], kinds="f")
+def log_of_complement(node: Apply) -> Variable | None:
+    """Keep the digits of one less an exponential: near 0 by expm1, far out by log1p.
+
+    log(-expm1(x)) -> either(x < -0.7, x, -0.7, log1p_of_exp, log_of_expm1)
+    log1p(-exp(x)) -> either(x < -0.7, x, -0.7, log1p_of_exp, log_of_expm1)
+    """
+    (inner,) = node.inputs
+    is_log = match(node.outputs[0], "log") is not None
+    term = argument(inner, "neg")
+    x = None if term is None else argument(term, "expm1" if is_log else "exp")
+    if x is None or match(x, "where") is not None:
+        return None
+    place = number(-0.7, x)
+    return either(call("lt", x, place), x, place, log1p_of_exp, log_of_expm1)
+
+
+def log1p_of_exp(x: Variable) -> Variable:
+    """Return ``log1p(-exp(x))``."""
+    return call("log1p", call("neg", call("exp", x)))
+
+
+def log_of_expm1(x: Variable) -> Variable:
+    """Return ``log(-expm1(x))``."""
+    return call("log", call("neg", call("expm1", x)))
 
 
 @rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])

@@ -35,11 +35,9 @@ from gpuarray.compiler.rewrites.engine.rows import row_of, row_of_op
 
 _LONGEST = 24
 _MOST_PARTS = 256
-_MOST_TERMS = 256
 _OF_PRODUCTS = ("mul", "true_div", "neg", "reciprocal", "where_nonzero")
 _OF_POWERS = ("square", "power")
 _MOST_REPEATED = 4
-_OF_SUMS = ("add", "sub", "neg")
 
 
 @dataclass(eq=False, slots=True)
@@ -227,15 +225,14 @@ def _product(first: Factor, second: Factor) -> Factor:
 def pair_exponentials(tree: Tree) -> bool:
     """Merge exponentials into sigmoids; return whether there were any.
 
-    ``/ (1 + exp(u))`` is ``* sigmoid(-u)``; ``exp(u) * sigmoid(-u)`` is ``sigmoid(u)``;
+    ``/ (1 + exp(u))`` is ``* sigmoid(-u)``; ``exp(u) * sigmoid(-u)`` is ``sigmoid(u)``,
+    ``(1 + exp(u)) * sigmoid(-u)`` is 1;
     ``exp(u) / (exp(u) + exp(v))`` is ``sigmoid(u - v)``; ``exp(u) / expm1(u)`` is
     ``1 / -expm1(-u)``; ``sinh(u) / cosh(u)`` is ``tanh(u)``.
     """
     is_changed = False
     for part in factors_of(tree):
-        args = None if part.variable is None else match(part.variable, "add")
-        power = None if args is None or part.is_above else beside_one(args)
-        inner = None if power is None else argument(power, "exp")
+        inner = None if part.is_above else _exponent_beside_one(part)
         if inner is not None:
             part.variable = call("sigmoid", turned(inner))
             part.is_over = not part.is_over
@@ -259,7 +256,18 @@ def _merge_one_pair(factors: Sequence[TreeNode]) -> bool:
                 part.variable = call("sigmoid", turned(inner))
                 power.variable = None
                 return True
+            exponent = _exponent_beside_one(power) if power.is_above else None
+            if exponent is not None and opposite(exponent, inner):
+                part.variable = power.variable = None
+                return True
     return False
+
+
+def _exponent_beside_one(part: TreeNode) -> Variable | None:
+    """Return ``u`` of ``1 + exp(u)``; None of other factors."""
+    args = None if part.variable is None else match(part.variable, "add")
+    power = None if args is None else beside_one(args)
+    return None if power is None else argument(power, "exp")
 
 
 def _merge_share_of_two(factors: Sequence[TreeNode]) -> bool:
@@ -359,131 +367,17 @@ def cancel_factors(tree: Tree) -> bool:
         if part.is_above or is_number(part):
             continue
         above = [factor for factor in factors_of(tree) if factor.is_above]
-        partner = _partner(part, above)
+        partner = partner_of(part, above)
         if partner is not None:
             part.variable = partner.variable = None
             is_changed = True
     return is_changed
 
 
-def _partner(part: TreeNode, among: Collection[TreeNode]) -> TreeNode | None:
+def partner_of(part: TreeNode, among: Collection[TreeNode]) -> TreeNode | None:
     """Return the factor that a positive one cancels."""
     assert part.variable is not None
     for other in among:
         if other.variable is not None and same(part.variable, other.variable):
             return other if is_positive(part.variable) else None
     return None
-
-
-# ---- products with a sum ----
-
-
-def distribute(tree: Tree, like: Variable) -> Variable | None:
-    """The product with factors moved into a sum whose denominators they cancel."""
-    above = [node for node in factors_of(tree) if node.is_above]
-    for factor in above:
-        others = [other for other in above if other is not factor]
-        summed = sum_of(factor.variable) if others else None
-        if summed is None or factor.variable is None:
-            continue
-        gates = [
-            g for g in tree if g.gate is not None and same(g.gate, factor.variable)
-        ]
-        moved = _cancelled(summed, others, like, is_gate=bool(gates))
-        if not moved:
-            continue
-        for gated in gates:
-            gated.gate = None
-        factor.variable = rebuilt_sum(summed)
-        for part in moved:
-            part.variable = None
-        return rebuild(tree, like)
-    return None
-
-
-def _cancelled(
-    summed: Tree, factors: list[TreeNode], like: Variable, is_gate: bool
-) -> list[TreeNode]:
-    """Multiply the terms in place; return the factors that cancel all denominators.
-
-    Return none if they do not, or if there are no denominators. If the sum is a gate,
-    its terms become the gates of their own products: where all are 0, so is the sum.
-    """
-    terms = [node for node in summed if not node.operands]
-    products = [_product_or_term(node.variable) for node in terms]
-    used = [_used(tree, factors) for tree in products]
-    moved = [
-        factor
-        for factor in factors
-        if any(factor in cancelling for cancelling in used if cancelling)
-    ]
-    if not moved or None in used:
-        return []
-    for term, product, cancelling in zip(terms, products, used, strict=True):
-        result = rebuild(product, like)
-        for part in moved:
-            if (
-                cancelling is not None
-                and part not in cancelling
-                and part.variable is not None
-            ):
-                result = call("mul", result, part.variable)
-        has_gates = any(node.gate is not None for node in product)
-        if is_gate and not has_gates and term.variable is not None:
-            result = call("where_nonzero", term.variable, result)
-        term.variable = result
-    return moved
-
-
-def _product_or_term(variable: Variable | None) -> Tree:
-    assert variable is not None
-    return product_of(variable) or [TreeNode(variable)]
-
-
-def _used(product: Tree, factors: Sequence[TreeNode]) -> list[TreeNode] | None:
-    """Cancel a product's denominators; return the factors used, None if some stay."""
-    used: list[TreeNode] = []
-    for part in factors_of(product):
-        if part.is_above or is_number(part):
-            continue
-        partner = _partner(part, [factor for factor in factors if factor not in used])
-        if partner is None:
-            return None
-        part.variable = None
-        used.append(partner)
-    return used
-
-
-def sum_of(variable: Variable | None) -> Tree | None:
-    """Return the terms of a sum, with its nodes; None without a sum, or if too long."""
-    assert variable is not None
-    tree: Tree = []
-    waiting = [TreeNode(variable)]
-    while waiting and len(tree) <= 2 * _MOST_TERMS:
-        part = waiting.pop()
-        tree.append(part)
-        part.operands = _terms(part, variable.type.dtype)
-        waiting += reversed(part.operands)
-    n_terms = sum(not node.operands for node in tree)
-    return tree if not waiting and 2 <= n_terms <= _MOST_TERMS else None
-
-
-def _terms(part: TreeNode, dtype: str) -> list[TreeNode]:
-    """Return the operands of a sum, if all have the dtype."""
-    node = None if part.variable is None else part.variable.owner
-    if node is None or row_of_op(node.op) not in _OF_SUMS:
-        return []
-    if any(operand.type.dtype != dtype for operand in node.inputs):
-        return []
-    return [TreeNode(operand) for operand in node.inputs]
-
-
-def rebuilt_sum(tree: Tree) -> Variable:
-    """Return the graph of a sum with other terms."""
-    graph_of: dict[TreeNode, Variable] = {}
-    for part in reversed(tree):
-        assert part.variable is not None
-        operands = [graph_of[operand] for operand in part.operands]
-        row = row_of(part.variable) or ""
-        graph_of[part] = call(row, *operands) if operands else part.variable
-    return graph_of[tree[0]]

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from gpuarray.compiler.derivatives.forms import register
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
+from gpuarray.compiler.rewrites.arithmetic.distribution import distribute
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
     JOINED,
     exponent_of_share,
     known_log,
+    multiple,
     power_of,
     puts_back,
     sum_of_exponentials,
@@ -23,7 +25,6 @@ from gpuarray.compiler.rewrites.arithmetic.exponentials import (
 from gpuarray.compiler.rewrites.arithmetic.products import (
     Tree,
     cancel_factors,
-    distribute,
     factors_of,
     merge_hyperbolic,
     pair_exponentials,
@@ -31,13 +32,20 @@ from gpuarray.compiler.rewrites.arithmetic.products import (
     rebuild,
     shift_shares,
 )
-from gpuarray.compiler.rewrites.arithmetic.weighted import shifted_sum, take_logarithms
+from gpuarray.compiler.rewrites.arithmetic.weighted import (
+    shift_weighted,
+    shifted_sum,
+    softplus_or,
+    take_logarithms,
+    weighted_exponential,
+)
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     beside_one,
     call,
     cast,
+    constant_of,
     is_constant,
     is_float,
     match,
@@ -108,6 +116,25 @@ def log1p_of_exp(node: Apply) -> Variable | None:
     term = argument(inner, "neg")
     operand = None if term is None else argument(term, "sigmoid")
     return None if operand is None else call("neg", call("softplus", operand))
+
+
+@rewrite(phase="stabilize", ops=["log1p"], kinds="f", forms=["log1p"])
+def log1p_of_weighted_exp(node: Apply) -> Variable | None:
+    """Use softplus for a multiple above 1 of an exponential: the product may overflow.
+
+    log1p(x * exp(y)) -> softplus_or(x, y, lambda x, y: log1p(multiple(y, x)))
+    log1p(-2 * exp(y)) -> log1p(-2 * exp(y))
+    """
+    (inner,), out = node.inputs, node.outputs[0]
+    exponent, weight = weighted_exponential(inner) or (inner, None)
+    if weight is None or constant_of(weight) is not None or match(exponent, "where"):
+        return None
+    result = softplus_or(weight, exponent, _log1p_of_multiple)
+    return result if result.type == out.type else None
+
+
+def _log1p_of_multiple(weight: Variable, exponent: Variable) -> Variable:
+    return call("log1p", multiple(exponent, weight))
 
 
 @rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
@@ -199,17 +226,21 @@ def simplify_product(node: Apply) -> Variable | None:
 
     exp(x) * sigmoid(-x) -> sigmoid(x)
     exp(-x) * sigmoid(x) -> sigmoid(-x)
+    y * sigmoid(-x) * (1 + exp(x)) -> y   # but at x = nan
     (y * exp(x)) / (1 + exp(x)) -> y * sigmoid(x)
     y / (1 + exp(x)) -> y * sigmoid(-x)
     (y * exp(x)) / (exp(x) + exp(z)) -> y * sigmoid(x - z)
+    (y * exp(x)) / (exp(x) + z) -> share(lambda m: y * exp(x - m), lambda m: exp(x - m) + shifted(constant([0.0]), z, m), maximum(x, weighed(constant([0.0]), z)))
     exp(-x) / square(1 + exp(-x)) -> sigmoid(-x) * sigmoid(x)
     (y * sinh(x)) / power(cosh(x), 2) -> (y * tanh(x)) / cosh(x)
     (y * sigmoid(x)) / sigmoid(x) -> y   # but at x = nan
     (y * exp(x)) / exp(x) -> y   # but at x = nan
     exp(x) / exp(x) -> second(exp(x), constant([1.0]))   # but at x = nan
     (x * y) / x -> (x * y) / x   # zero, infinity or nan where x is: not the same number
-    """
-    return _changed(node, pair_exponentials, shift_shares, cancel_factors)
+    """  # noqa: E501
+    return _changed(
+        node, pair_exponentials, shift_shares, shift_weighted, cancel_factors
+    )
 
 
 def _changed(node: Apply, *changes: Callable[[Tree], bool]) -> Variable | None:
@@ -221,7 +252,10 @@ def _changed(node: Apply, *changes: Callable[[Tree], bool]) -> Variable | None:
     return _in_type(rebuild(product, out), out, node.inputs)
 
 
-register("true_div", lambda node: _changed(node, merge_hyperbolic, shift_shares))
+register(
+    "true_div",
+    lambda node: _changed(node, merge_hyperbolic, shift_shares, shift_weighted),
+)
 
 
 def _in_type(
@@ -241,7 +275,9 @@ def distribute_over_sum(node: Apply) -> Variable | None:
 
     (x / sigmoid(z) - y) * sigmoid(z) -> x - y * sigmoid(z)
     (x / sigmoid(z) + y / sigmoid(z)) * sigmoid(z) -> x + y   # but at z = nan
-    """
+    (x * sigmoid(z) - y * sigmoid(z)) * exp(-z) -> x * sigmoid(-z) - y * sigmoid(-z)
+    (x * tanh(z) / cosh(z) - y / cosh(z)) * sinh(z) -> x * tanh(z) * tanh(z) - y * tanh(z)
+    """  # noqa: E501
     out = node.outputs[0]
     product = product_of(out)
     result = None if product is None else distribute(product, out)

@@ -5,9 +5,11 @@ The largest exponent that is taken out of a sum is that of a term whose weight i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial, reduce
 
 from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.rewrites.arithmetic.distribution import rebuilt_sum, sum_of
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
     MOST_TERMS,
     are_shifted,
@@ -19,14 +21,21 @@ from gpuarray.compiler.rewrites.arithmetic.exponentials import (
 )
 from gpuarray.compiler.rewrites.arithmetic.products import (
     Tree,
+    TreeNode,
     factors_of,
     product_of,
     rebuild,
-    rebuilt_sum,
-    sum_of,
 )
-from gpuarray.compiler.rewrites.engine.patterns import argument, call, number
+from gpuarray.compiler.rewrites.engine.patterns import (
+    argument,
+    beside_one,
+    call,
+    match,
+    number,
+    same,
+)
 
+Joined = Callable[[Variable, Variable], Variable]
 _WITH_STABLE_LOG = ("erfc", "sigmoid")
 
 
@@ -102,6 +111,60 @@ def shifted_sum(variable: Variable) -> tuple[Variable, Variable] | None:
     for node, (exponent, weight) in zip(terms, parts, strict=True):
         _, node.variable = shifted_term(exponent, weight, largest)
     return rebuilt_sum(tree), largest
+
+
+def shift_weighted(tree: Tree) -> bool:
+    """Take the largest exponent out of ``exp(x) / (u * exp(x) + w)``; return whether.
+
+    A one beside one exponential is left to sigmoids.
+    """
+    is_changed = False
+    for part in factors_of(tree):
+        if part.is_above or part.variable is None:
+            continue
+        for power in factors_of(tree):
+            exponent = _exponent_above(power)
+            if exponent is None or not _has_term_of(part.variable, exponent):
+                continue
+            found = shifted_sum(part.variable)
+            if found is not None:
+                part.variable, largest = found
+                power.variable = call("exp", call("sub", exponent, largest))
+                is_changed = True
+            break
+    return is_changed
+
+
+def _exponent_above(part: TreeNode) -> Variable | None:
+    is_above = part.is_above and part.variable is not None
+    return argument(_value(part.variable), "exp") if is_above else None
+
+
+def _has_term_of(total: Variable, exponent: Variable) -> bool:
+    """Return True if a term has this exponential; not for one beside a one."""
+    terms = match(total, "add") or ()
+    if len(terms) == 2 and beside_one(terms) is not None:
+        return False
+    opened = [weighted_exponential(term) for term in terms]
+    return any(pair is not None and same(pair[0], exponent) for pair in opened)
+
+
+def softplus_or(weight: Variable, exponent: Variable, near: Joined) -> Variable:
+    """Return ``log1p(weight * exp(exponent))``, by softplus of products over 1.
+
+    ``near`` returns it for other weights and exponents, given 0 where it is not chosen.
+    """
+    none = number(0, weight)
+    is_above = call("gt", weight, none)
+    log = call("log", call("where", is_above, weight, number(1, weight)))
+    total = call("add", exponent, log)
+    is_far = call("logical_and", is_above, call("gt", total, number(0, total)))
+    far = call("softplus", call("where", is_far, total, number(0, total)))
+    rest = near(
+        call("where", is_far, none, weight),
+        call("where", is_far, number(0, exponent), exponent),
+    )
+    return call("where", is_far, far, rest)
 
 
 def _value(variable: Variable | None) -> Variable:
