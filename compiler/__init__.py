@@ -20,6 +20,7 @@ from gpuarray.compiler import (
     gpukernels as gpukernels,
     gradient as gradient,
     ifelse as ifelse,
+    misc as misc,
     names as _names,
     printing as printing,
     profiling as profiling,
@@ -105,5 +106,5 @@ _asarray = _asarray_of
 _names.suggest_names(
     __name__,
     "compile cops d3viz distributed gof gpuarray gpukernels gradient ifelse printing "
-    "profiling random sandbox scalar scan_module sparse tensor",
+    "misc profiling random sandbox scalar scan_module sparse tensor",
 )

@@ -253,7 +253,7 @@ class Placer:
         if lowering_of(node.op) is None:
             mend = "give the op a reference, or a device version with gpukernels.lowers"
             if hasattr(node.op, "c_code"):
-                mend = "derive the op from COp, whose C code is compiled"
+                mend = "derive it from gpuarray.compiler.cops.COp: that is compiled"
             raise NotOfferedError(
                 made_at(f"function: nothing computes {node.op}; {mend}", node.trace)
             )

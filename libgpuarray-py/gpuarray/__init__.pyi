@@ -628,6 +628,7 @@ nextafter: BinaryUfunc
 not_equal: BinaryUfunc
 number = np.number
 pi: float
+polygamma: BinaryUfunc
 positive: UnaryUfunc
 pow: BinaryUfunc
 power: BinaryUfunc

@@ -30,6 +30,7 @@ def installed():
         ("theano.tensor.nnet.sigm", T.nnet),
         ("theano.tensor.shared_randomstreams", T.shared_randomstreams),
         ("theano.gof.graph", compiler.gof.graph),
+        ("theano.misc.pkl_utils", compiler.misc.pkl_utils),
         ("theano.sandbox.gpuarray.dnn", compiler.gpuarray.dnn),
         ("theano.sandbox.cuda.dnn", compiler.gpuarray.dnn),
         ("theano.sandbox.rng_mrg", compiler.sandbox.rng_mrg),

@@ -240,4 +240,4 @@ def test_a_plain_op_with_c_code_is_told_to_be_a_c_op():
             return Apply(self, [x], [x.type()])
 
     _, text = failing(Plain(), X)
-    assert "derive the op from COp" in text
+    assert "derive it from gpuarray.compiler.cops.COp" in text

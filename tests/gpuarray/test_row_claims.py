@@ -129,8 +129,7 @@ def within(row, count):
 
 @each([row for row in OURS if row.arity == 1 and takes(row, LINE)])
 def test_results_and_slopes_are_finite_within_a_domain(row):
-    if row.name != "tri_gamma":  # which has no gradient
-        assert finite(row, within(row, 203)).all()
+    assert finite(row, within(row, 203)).all()
 
 
 @each(BOUNDED)

@@ -22,6 +22,8 @@ def inside(row):
 def operands_of(row):
     """Operands of a row, which differ."""
     first = inside(row)
+    if row.name == "polygamma":
+        return [np.round(np.abs(first)), first]
     return [first, np.roll(first, 4) * 0.9 + 0.007, np.roll(first, 7)][: row.arity]
 
 
@@ -31,7 +33,7 @@ def has_slopes(row):
             made = row.reference(*(np.asarray(x) for x in operands_of(row)))
     except TypeError:
         return False
-    return made.dtype.kind == "f" and row.name != "tri_gamma"
+    return made.dtype.kind == "f"
 
 
 @pytest.mark.parametrize(

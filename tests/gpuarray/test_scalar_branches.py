@@ -72,6 +72,10 @@ def judged(row, operands):
         apart = abs(wide[0] - np.rint(wide[0]))
         keep = (wide[0] >= -20) & (wide[0] <= 1000) & ((apart == 0) | (apart > 1e-2))
         right = np.where(keep, right, np.nan)
+    if row.name == "polygamma":  # of which SciPy's is for numbers above 0
+        n, x = wide
+        is_known = (n == np.rint(n)) & (n >= 0) & (n <= 100) & (x > 0)
+        right = np.where(is_known, right, np.nan)
     return right
 
 

@@ -59,6 +59,8 @@ CASES = {
     "psi": [[np.array([*around(10, 1, 1e-3, 1e-300, 1e30), 0.5, 2, 5, 1e100, 1e308,
      -0.5,
                        -1.25, -7.5, -30.25])]],
+    "polygamma": [outer([2, 3, 4, 9, 20], [*around(16), 1e-3, 0.5, 1, 2.5, 60, 1e4]),
+                  outer([2, 3, 4], [1e-80, 1e8, 1e80, np.inf])],
     "erfcx": [[np.array([*around(2, 8, 26, 1e3, 1e10), -1, -5, -20, -26, -26.6, 0, 0.5,
                          4, 1e300, 1e-300])]],
     "erfinv": [[np.array([*around(0.5, 0.25, 1e-300, 0.9), 0, 1 - 2.0**-53, -0.999,
@@ -130,7 +132,31 @@ def test_the_trigamma_function_is_scipys_on_both_sides_of_0(context):
         np.testing.assert_allclose(compute(context, [row], [x])[0], told, 1e-12)
 
 
+def test_the_polygamma_function_below_0_is_of_all_orders(context):
+    row, n = SCALARS["polygamma"], np.array([[0.0], [1], [2], [3], [6]])
+    told = [
+        SCALARS["psi"].reference(NEGATIVE),
+        SCALARS["tri_gamma"].reference(NEGATIVE),
+    ]
+    factorials = np.array([[1.0], [1], [2], [6], [720]])
+    for x in (NEGATIVE, NEGATIVE + 0.125):
+        n_, x_ = (y.ravel() for y in np.broadcast_arrays(n, x))
+        made = row.reference(n_, x_).reshape(5, -1)
+        np.testing.assert_allclose(made[:2], told if x is NEGATIVE else made[:2], 1e-11)
+        step = row.reference(n_, x_ + 1).reshape(5, -1) - made
+        near = (-1) ** n * factorials / x ** (n + 1)
+        error, scale = np.abs(step - near), np.abs(made) + np.abs(near)
+        assert (error <= 1e-12 * (scale + 1e4)).all()
+        if context.has_double:
+            (found,) = compute(context, [row], [n_, x_])
+            np.testing.assert_allclose(found.reshape(5, -1), made, 1e-11)
+
+
 ENDS = {
+    "polygamma": [(2, 0, NAN), (2, -1, NAN), (2, -INF, NAN), (2, INF, 0), (2, NAN, NAN),
+                  (2.5, 1, NAN), (-1, 1, NAN), (101, 1, NAN), (NAN, 1, NAN),
+                  (0, 0, NAN), (2, 1e-200, -INF), (3, 1e-200, INF), (INF, 1, NAN),
+                  (0, INF, INF)],
     "jv": [(1000.5, 2, NAN), (-1000.5, 2, NAN), (NAN, 1, NAN), (1, NAN, NAN), (0, 0, 1),
            (2, 0, 0), (0.5, -1, NAN), (3, INF, 0), (-0.5, 0, INF), (-1.5, 0, -INF),
            (-0.5, -1, NAN), (2.5, 0, 0), (-2, 0, 0), (1001, 2, NAN), (0.5, INF, 0)],

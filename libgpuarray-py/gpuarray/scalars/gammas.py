@@ -69,6 +69,47 @@ def _tri_gamma(x):
     return shift + (1 + 0.5 / x + series) / x
 
 
+_FACTORS = (12, 720, 30240, 1209600, 47900160, 1307674368000 / 691)
+"""What Bernoulli's numbers of even index are divided by in Euler's series."""
+
+
+def _polygamma_above_0(n, x):
+    """Sum ``n! / (x + k)**(n + 1)`` over ``k``: few terms, then Euler's series."""
+    total = 0.0
+    while x < 2 * n + 12:
+        term = 1 / x
+        for k in range(1, n + 1):
+            term *= k / x
+        total += term
+        x += 1
+    first = 1 / x
+    for k in range(1, n):
+        first *= k / x
+    factor, rising, sign = 1 + n / 2 / x, 1.0, 1
+    for k, divisor in enumerate(_FACTORS):
+        rising *= (n + 2 * k) / x * ((n + 2 * k + 1) / x)
+        factor += sign * rising / divisor
+        sign = -sign
+    return total + first * factor
+
+
+def _polygamma(n, x):
+    """Compute it as on the device; below 0 by the sum over all integers."""
+    if n == 0:
+        return _psi(x)
+    is_order = 0 < n <= 100 and n == math.floor(n)
+    is_pole = x == -math.inf or (x <= 0 and x == math.floor(x))
+    if not is_order or math.isnan(x) or is_pole:
+        return math.nan
+    n, sign = int(n), 1 if n % 2 else -1
+    if x > 0:
+        return sign * _polygamma_above_0(n, x)
+    d = x - round(x)
+    below, above = (1 + d, -d) if d < 0 else (d, 1 - d)
+    around = sign * _polygamma_above_0(n, below) + _polygamma_above_0(n, above)
+    return around - _polygamma_above_0(n, 1 - x)
+
+
 @special_function("tgamma({0})", _gamma, domain=(0, np.inf), example=([1.0, 5.0],))
 def gamma(m, g, y, x):
     """The gamma function: of ``n + 1`` it is n factorial."""
@@ -102,4 +143,16 @@ def psi(m, g, y, x):
 )
 def tri_gamma(m, g, y, x):
     """The trigamma function: the derivative of ``psi``."""
-    raise NotImplementedError("tri_gamma has no gradient: polygamma(2, x) is not a row")
+    return g * m.polygamma(2, x)
+
+
+@special_function(
+    "ga_polygamma({0}, {1})",
+    _polygamma,
+    np.arctan2,
+    support=PSI + device_functions("polygamma"),
+    example=(2, [1.0, 2.0]),
+)
+def polygamma(m, g, y, a, b):
+    """The derivative of ``psi`` of order ``a``, a whole number from 0 to 100."""
+    return m.unknown("polygamma by its order"), g * m.polygamma(a + 1, b)
