@@ -175,6 +175,15 @@ def test_formats_are_converted(context):
         A.asformat("lil")
 
 
+def test_dense_arrays_of_many_rows(context):
+    for columns in (1, 8, 21):
+        for format in FORMATS:
+            for a in (host((70, columns), format=format), messy((70, columns), format)):
+                device = on(context, a)
+                gpuarray.full((70, columns), 7, "float32", context=context).sync()
+                assert_same(device.toarray(), a.toarray(), exact=True)
+
+
 def test_indices_are_sorted_and_duplicates_summed(context):
     for format in FORMATS:
         array = messy((6, 9), format)

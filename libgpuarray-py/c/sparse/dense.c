@@ -9,13 +9,25 @@ static ssize_t stride(const GpuArray *a, unsigned int axis) {
   return a->strides[axis] / (ssize_t)gpuarray_get_elsize(a->typecode);
 }
 
-/* out += a, for CSR. */
-static int fill(const GpuArray *out, const GpuSparse *a) {
+#define CLEARED_ROWS 64 /* for each processor to have some */
+
+/* True on processors where the kernel sets rows to zero itself, while they are in its
+ * cache. */
+static bool clears_rows(const GpuSparse *a, ga_order order) {
+  const int type = a->values.typecode;
+  return ga__sparse_context(a)->info.is_cpu && a->format != GA_SPARSE_CSC &&
+         order != GA_F_ORDER && a->rows >= CLEARED_ROWS &&
+         (type == GA_FLOAT || type == GA_DOUBLE);
+}
+
+/* out += a, for CSR; out = a if the kernel clears rows. */
+static int fill(const GpuArray *out, const GpuSparse *a, bool is_cleared) {
   gpucontext *ctx = ga__sparse_context(a);
   const unsigned short threads = ga__sparse_threads(ctx);
   const ga_sparse_spec spec = {.kind = GA_SPARSE_DENSE,
                                .typecode = (unsigned char)a->values.typecode,
                                .index = (unsigned char)a->indices.typecode,
+                               .form = is_cleared,
                                .threads = threads};
   ga_args args = {0};
   ga__sparse_add(&args, out, false);
@@ -34,9 +46,11 @@ int GpuSparse_to_dense(GpuArray *out, const GpuSparse *a, ga_order order) {
   GA_TRY(ga__sparse_check(a, "sparse to dense"));
   const size_t shape[2] = {a->rows, a->columns};
   GpuArray result = {0};
-  GA_TRY(GpuArray_zeros(&result, ga__sparse_context(a), a->values.typecode, 2, shape,
-                        order));
-  if (ga__sparse_count(a) == 0 || a->rows == 0 || a->columns == 0)
+  const bool is_empty = ga__sparse_count(a) == 0 || a->rows == 0 || a->columns == 0;
+  const bool is_cleared = !is_empty && clears_rows(a, order);
+  GA_TRY((is_cleared ? GpuArray_empty : GpuArray_zeros)(
+      &result, ga__sparse_context(a), a->values.typecode, 2, shape, order));
+  if (is_empty)
     return ga__array_return(out, &result, GA_NO_ERROR);
   GpuArray target = result; /* borrowed */
   GpuSparse rows = {0};
@@ -45,10 +59,10 @@ int GpuSparse_to_dense(GpuArray *out, const GpuSparse *a, ga_order order) {
     const GpuSparse turned = ga__sparse_turned(a);
     target.strides[0] = result.strides[1];
     target.strides[1] = result.strides[0];
-    status = fill(&target, &turned);
+    status = fill(&target, &turned, false);
   } else {
     status = ga__sparse_as_rows(&rows, a);
-    GA_THEN(status, fill(&target, &rows));
+    GA_THEN(status, fill(&target, &rows, is_cleared));
     GpuSparse_clear(&rows);
   }
   return ga__array_return(out, &result, status);

@@ -35,6 +35,14 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, SP_MATRIX, ga_ulo
   SP_READ_MATRIX;
 #if SP_IS_CPU
   SP_EACH(row, rows) {
+#if SP_FORM /* rows in C order, which hold nothing yet */
+    GLOBAL_MEM SP_VALUE *to = out + (ga_ssize)row * out_row;
+    ga_ulong c = 0;
+    for (; c + 8 <= columns; c += 8)
+      vstore8((SP_VECTOR)0, 0, to + c);
+    for (; c < columns; c++)
+      to[c] = 0;
+#endif
     SP_BOUNDS(row);
     SP_ADD_ROW(row)
   }
