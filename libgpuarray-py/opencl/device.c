@@ -164,6 +164,9 @@ static void describe(ga_device_info *out, const ga_opencl_api *api, cl_device_id
   out->has_double = has_extension(api, id, "cl_khr_fp64");
   out->has_half = has_extension(api, id, "cl_khr_fp16");
   out->warp = warp_of(api, id, out->is_cpu);
+  if (out->is_cpu)
+    out->vector_bytes = 4 * (unsigned int)ga__opencl_device_number(
+                                api, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   out->has_progress = out->is_gpu && is_nvidia(api, id);
   describe_limits(out, api, id);
   bus_id(out->unique_id, sizeof out->unique_id, api, id);

@@ -146,6 +146,39 @@ def test_short_rows_of_other_types_and_layouts(context):
     check(context, geometry_of(2), (1, 2, 40, 60), (9, 2, 20, 20), most=1)
 
 
+@pytest.mark.oclgrind
+def test_short_rows_join(context):
+    """Where copies of rows cost less than vectors of their own."""
+    check(context, geometry_of(2, padding=1), (1, 24, 16, 2), (24, 24, 3, 3), most=1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"padding": ((0, 2), (2, 1))},
+        {"padding": ((4, 3), (5, 4)), "flip": True},  # more than filters reach
+        {"padding": 2, "dilation": 2},
+        {"padding": 1, "stride": (1, 2)},
+        {"padding": 1, "stride": (2, 1)},
+        {"padding": 1, "groups": 2},
+    ],
+)
+def test_rows_that_join_or_not(context, options):
+    filters = (24 * options.get("groups", 1), 24, 3, 3)
+    image = (2, filters[0], 17, 2)
+    check(context, geometry_of(2, **options), image, filters, most=1)
+
+
+def test_rows_that_join_of_other_types_and_layouts(context):
+    image, filters = (2, 24, 16, 2), (24, 24, 3, 3)
+    for layout in ("wide", "last"):
+        check(context, geometry_of(2, padding=1), image, filters, "float32", layout, 1)
+    for dtype in ("float16", "float64"):
+        check(context, geometry_of(2, padding=1), image, filters, dtype, most=1)
+    image, filters = (1, 24, 3, 16, 2), (24, 24, 2, 3, 3)
+    check(context, geometry_of(3, padding=1), image, filters, most=1)
+
+
 def test_many_channels(context):
     """Tables of taps of some channels, and passes over parts of the channels."""
     check(context, geometry_of(2), (1, 300, 3, 12), (5, 300, 1, 2), most=2)

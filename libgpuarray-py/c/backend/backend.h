@@ -29,6 +29,7 @@ typedef struct ga_device_info {
   size_t max_threads; /* per block */
   unsigned int processors;
   unsigned int warp;         /* size; on a CPU the number of SIMD lanes */
+  unsigned int vector_bytes; /* of a register of a CPU; or 0 */
   bool has_double, has_half; /* float64 arithmetic; half arithmetic */
   bool is_cpu, is_discrete_gpu, is_gpu;
   bool has_progress; /* forward progress of started blocks (they may spin on one

@@ -16,53 +16,90 @@ bool ga__conv_cpu_takes(const ga_conv *c) {
 
 /* ---- result and image ---- */
 
-/* Vectors of places, of all phases. */
-static size_t vectors_of(const ga_conv *c, size_t *phases) {
-  const bool is_gradient = c->role == GA_CONV_IMAGE;
-  size_t n = c->batch, lengths[GA_CONV_AXES];
-  *phases = 1;
+/* Places of a phase along each axis, the last two as one where they join, and the
+ * number of phases. */
+static size_t places_of(const ga_conv *c, size_t lengths[GA_CONV_AXES]) {
+  size_t phases = 1;
   for (int i = 0; i < GA_CONV_AXES; i++) {
-    const ga_conv_axis *a = &c->axes[i];
-    lengths[i] = is_gradient ? ga__ceil_div(a->image, a->stride) : a->result;
-    *phases *= is_gradient ? a->stride : 1;
+    const size_t stride = ga__conv_has_phases(c) ? c->axes[i].stride : 1;
+    lengths[i] = ga__ceil_div(ga__conv_places(c, i), stride);
+    phases *= stride;
   }
-  n *= lengths[0] * lengths[1] * ga__ceil_div(lengths[2], ga__conv_lanes(c));
-  return n;
+  if (ga__conv_is_flat(c)) {
+    lengths[2] *= lengths[1];
+    lengths[1] = 1;
+  }
+  return phases;
 }
 
-static int launch_places(const ga_conv *c, const ga_conv_rows *x,
-                         const ga_conv_rows *filters, const ga_conv_window *window) {
-  const bool is_gradient = c->role == GA_CONV_IMAGE;
+/* Turns the taps around: x begins at the last, the filters are read in their order. */
+static void turn(ga_conv *c, ga_conv_rows *x, ga_conv_window *window) {
+  const ssize_t itemsize = (ssize_t)gpuarray_get_elsize(ga__dtype_work(c->typecode));
+  ssize_t last = 0;
+  for (int i = 0; i < GA_CONV_AXES; i++) {
+    ga_conv_axis *a = &c->axes[i];
+    const ssize_t taps = (ssize_t)a->filter - 1, reach = taps * (ssize_t)a->dilation;
+    if (a->stride > 1) { /* rows that joined: a phase is a tap */
+      last += taps * x->phase;
+      x->phase = -x->phase;
+      continue;
+    }
+    last += reach * x->array.inner[i];
+    window->from[i] += reach;
+    a->dilation = (size_t)-(ssize_t)a->dilation;
+  }
+  x->array.offset += (size_t)(last * itemsize);
+}
+
+static int launch_places(const ga_conv *c, ga_conv_rows *x, const ga_conv_rows *filters,
+                         ga_conv_window *window) {
+  const bool is_gradient = c->role == GA_CONV_IMAGE, is_flat = ga__conv_is_flat(c);
+  const bool has_phases = ga__conv_has_phases(c);
   const ga_conv_array *out = ga__conv_output(c), *w = &filters->array;
+  ga_conv joined = is_flat ? ga__conv_flattened(c) : *c;
+  if (is_gradient && !has_phases)
+    turn(&joined, x, window);
   const size_t results = is_gradient ? c->channels : c->results;
   const size_t channels = is_gradient ? c->results : c->channels;
-  size_t phases;
-  const size_t vectors = vectors_of(c, &phases);
-  const ga_conv_block block = ga__conv_block(results, vectors);
+  size_t places[GA_CONV_AXES];
+  const size_t phases = places_of(c, places);
+  const unsigned int lanes = ga__conv_lanes(c, places[2]);
+  const size_t vectors =
+      c->batch * places[0] * places[1] * ga__ceil_div(places[2], lanes);
+  const ga_conv_block block = ga__conv_block(c, lanes, results, vectors);
   const size_t tiles = ga__ceil_div(vectors, block.broad);
   const size_t units = c->groups * phases * tiles * ga__ceil_div(results, block.tall);
   gpukernel *kernel;
   ga_args args = {0};
   GA_TRY(ga__conv_cpu_kernel(
-      &kernel, c, is_gradient ? GA_CONV_CPU_IMAGE : GA_CONV_CPU_RESULT, block));
+      &kernel, c, has_phases ? GA_CONV_CPU_IMAGE : GA_CONV_CPU_RESULT, lanes, block));
   ga__args_pointer(&args, out->data, out->offset, false);
   ga__args_pointer(&args, x->array.data, x->array.offset, true);
   ga__args_pointer(&args, w->data, w->offset, true);
-  ga__conv_taps_args(&args, c, x, w);
-  const size_t pass = GA_CONV_CACHE / (channels * block.broad * ga__conv_lanes(c) + 1);
+  ga__conv_taps_args(&args, &joined, x, w);
+  /* Processors with AVX-512 have second caches of 1 MiB and more. */
+  const size_t cache = GA_CONV_CACHE * (ga__conv_has_wide_registers(c) ? 4 : 1);
+  const size_t pass = cache / (channels * block.broad * lanes + 1);
   ga__conv_args(&args, 5,
                 (ssize_t[]){(ssize_t)c->batch, (ssize_t)c->groups, (ssize_t)channels,
                             (ssize_t)results,
                             (ssize_t)(pass < 1       ? 1
                                       : pass < tiles ? pass
                                                      : tiles)});
+  /* Rows that joined are far from any padding: lines of taps meet both. */
+  const size_t rows[2] = {is_gradient ? c->axes[0].result : c->axes[0].image,
+                          is_flat       ? INT32_MAX
+                          : is_gradient ? c->axes[1].result
+                                        : c->axes[1].image};
   for (int i = 0; i < 2; i++)
-    ga__args_i32(&args, (int32_t)(is_gradient ? c->axes[i].result : c->axes[i].image));
+    ga__args_i32(&args, (int32_t)rows[i]);
   for (int i = 0; i < GA_CONV_AXES; i++)
     ga__args_i32(&args, (int32_t)c->axes[i].before);
   for (int i = 0; i < GA_CONV_AXES; i++)
-    ga__args_i32(&args, (int32_t)(is_gradient ? c->axes[i].image : c->axes[i].result));
-  ga__conv_args(&args, GA_CONV_AXES, window->from);
+    ga__args_i32(&args, (int32_t)(has_phases ? ga__conv_places(c, i) : places[i]));
+  ga__conv_args(&args, GA_CONV_AXES,
+                (ssize_t[]){window->from[0], is_flat ? 1 << 30 : window->from[1],
+                            window->from[2]});
   ga__conv_args(&args, 3,
                 (ssize_t[]){x->array.outer[0], (ssize_t)channels * x->array.outer[1],
                             x->array.outer[1]});

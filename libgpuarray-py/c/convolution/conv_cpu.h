@@ -27,12 +27,18 @@ typedef struct ga_conv_block {
   unsigned char tall, broad;
 } ga_conv_block;
 
+/* Elements of a vector in rows of so many: of half a register of AVX-512 where rows are
+ * no longer than that. */
+unsigned int ga__conv_lanes(const ga_conv *c, size_t row);
+/* True with the registers of AVX-512, of 64 bytes, twice as many as AVX has. */
+bool ga__conv_has_wide_registers(const ga_conv *c);
+/* The most that a vector has. */
+unsigned int ga__conv_most_lanes(const ga_conv *c);
 /* The block that computes `tall` results at `broad` vectors in least time. */
-ga_conv_block ga__conv_block(size_t tall, size_t broad);
-/* Elements of a vector. */
-unsigned int ga__conv_lanes(const ga_conv *c);
+ga_conv_block ga__conv_block(const ga_conv *c, unsigned int lanes, size_t tall,
+                             size_t broad);
 int ga__conv_cpu_kernel(gpukernel **out, const ga_conv *c, enum ga_conv_cpu_kernel kind,
-                        ga_conv_block block);
+                        unsigned int lanes, ga_conv_block block);
 /* Queues groups of one item, `groups` at most as many as keep processors busy. */
 int ga__conv_cpu_launch(gpukernel *kernel, const ga_args *args, size_t groups,
                         size_t parts);
@@ -56,10 +62,25 @@ typedef struct ga_conv_rows {
 int ga__conv_image_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv *c);
 int ga__conv_result_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv *c);
 int ga__conv_filters_rows(ga_conv_rows *out, const ga_conv *c);
-/* True for the gradient by filters of short rows: the image is copied for each element
- * of the filters' last axis, so that its rows, and those of the result, join: 256
- * filters of 3x3 over 256 channels of 14x14 take 8.6 ms of a core, instead of 14.7. */
+/* True if the gradient by the image has phases, which have places of their own. Without
+ * them it is a convolution of the result's gradient, its taps turned around. */
+bool ga__conv_has_phases(const ga_conv *c);
+/* Places of the output along an axis, of the result for the gradient by filters. */
+static inline size_t ga__conv_places(const ga_conv *c, int axis) {
+  return c->role == GA_CONV_IMAGE ? c->axes[axis].image : c->axes[axis].result;
+}
+/* True for short rows, which are copied for each element of the filters' last axis, so
+ * that the places of two axes join: the gradient by 256 filters of 3x3 over 256
+ * channels of 14x14 takes 8.6 ms of a core, instead of 14.7, and the result of 512 over
+ * 512 of 7x7 11.5, with AVX-512, instead of 20.3. */
 bool ga__conv_is_flat(const ga_conv *c);
+/* The places of these axes as one axis; its filters' elements are phases of rows. */
+ga_conv ga__conv_flattened(const ga_conv *c);
+/* Elements of a row of places: of both axes where they join. */
+static inline size_t ga__conv_row(const ga_conv *c) {
+  const size_t row = ga__conv_places(c, 2);
+  return ga__conv_is_flat(c) ? row * ga__conv_places(c, 1) : row;
+}
 /* True if an int counts the elements of such copies. */
 bool ga__conv_windows_are_narrow(const ga_conv *c);
 

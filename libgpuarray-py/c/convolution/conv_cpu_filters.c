@@ -17,7 +17,8 @@ static division divide(const ga_conv *c, size_t copies) {
   const size_t taps = c->axes[0].filter * c->axes[1].filter * c->axes[2].filter;
   const size_t busy = 4 * (size_t)c->context->info.processors;
   const size_t width = c->axes[2].result;
-  division d = {.block = ga__conv_block(c->results, c->channels * taps)};
+  const unsigned int lanes = ga__conv_lanes(c, width);
+  division d = {.block = ga__conv_block(c, lanes, c->results, c->channels * taps)};
   d.chunk = 1024 / width;
   d.chunk = d.chunk < 1 ? 1 : d.chunk > GA_CONV_ROWS ? GA_CONV_ROWS : d.chunk;
   d.channels = ga__ceil_div(GA_CONV_CACHE, d.chunk * width * copies);
@@ -45,7 +46,8 @@ static int launch_parts(const ga_conv *c, const division *d, const ga_conv_rows 
                         const ga_conv_rows *y, const ga_conv_array *w, ssize_t part) {
   gpukernel *kernel;
   ga_args args = {0};
-  GA_TRY(ga__conv_cpu_kernel(&kernel, c, GA_CONV_CPU_FILTERS, d->block));
+  GA_TRY(ga__conv_cpu_kernel(&kernel, c, GA_CONV_CPU_FILTERS,
+                             ga__conv_lanes(c, c->axes[2].result), d->block));
   ga__args_pointer(&args, w->data, w->offset, false);
   ga__args_pointer(&args, x->array.data, x->array.offset, true);
   ga__args_pointer(&args, y->array.data, y->array.offset, true);
@@ -76,7 +78,8 @@ static int launch_sum(const ga_conv *c, const division *d, gpudata *parts) {
   const size_t count = ga__conv_count(c);
   gpukernel *kernel;
   ga_args args = {0};
-  GA_TRY(ga__conv_cpu_kernel(&kernel, c, GA_CONV_CPU_PARTS, (ga_conv_block){0}));
+  GA_TRY(ga__conv_cpu_kernel(&kernel, c, GA_CONV_CPU_PARTS, ga__conv_most_lanes(c),
+                             (ga_conv_block){0}));
   ga__args_pointer(&args, w->data, w->offset, false);
   ga__args_pointer(&args, parts, 0, true);
   ga__conv_args(&args, 3,
@@ -110,19 +113,9 @@ static int run_in_parts(const ga_conv *c, const division *d, const ga_conv_rows 
   return status;
 }
 
-/* The places of the last two axes as one axis, as ga__conv_is_flat arranges them. */
-static ga_conv flattened(const ga_conv *c) {
-  ga_conv flat = *c;
-  flat.axes[2].result *= flat.axes[1].result;
-  flat.axes[1].result = 1;
-  flat.axes[2].dilation = 1;
-  flat.axes[2].stride = flat.axes[2].filter;
-  return flat;
-}
-
 int ga__conv_cpu_filters(const ga_conv *c) {
   const bool is_flat = ga__conv_is_flat(c);
-  const ga_conv flat = is_flat ? flattened(c) : *c;
+  const ga_conv flat = is_flat ? ga__conv_flattened(c) : *c;
   const division d = divide(&flat, is_flat ? c->axes[2].filter : 1);
   ga_conv_rows x = {.copy = NULL}, y = {.copy = NULL};
   ga_conv_window window;

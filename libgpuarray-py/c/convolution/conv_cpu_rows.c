@@ -9,11 +9,11 @@ typedef struct split {
 } split;
 
 static bool is_readable(const ga_conv *c, const ga_conv_array *a, const size_t *inner,
-                        const ga_conv_window *window, const split *s, size_t places) {
+                        const ga_conv_window *window, const split *s) {
   for (int i = 0; i < GA_CONV_AXES; i++)
     if (window->from[i] < 0 || (size_t)window->from[i] + window->length[i] > inner[i])
       return false;
-  return s->phases == 1 && a->inner[2] == 1 && places >= ga__conv_lanes(c) &&
+  return s->phases == 1 && a->inner[2] == 1 &&
          ga__dtype_work(c->typecode) == c->typecode;
 }
 
@@ -22,12 +22,13 @@ static int copy_rows(ga_conv_rows *out, const ga_conv *c, const ga_conv_array *a
                      const ga_conv_window *w, const split *s) {
   const size_t rows = outer[0] * outer[1] * w->length[0] * w->length[1];
   const size_t itemsize = gpuarray_get_elsize(ga__dtype_work(c->typecode));
+  const unsigned int lanes = ga__conv_most_lanes(c);
   gpukernel *kernel;
   ga_args args = {0};
-  GA_TRY(ga__conv_cpu_kernel(&kernel, c, GA_CONV_CPU_ROWS, (ga_conv_block){0}));
+  GA_TRY(ga__conv_cpu_kernel(&kernel, c, GA_CONV_CPU_ROWS, lanes, (ga_conv_block){0}));
   /* Vectors may end behind the last row. */
   GA_TRY(ga__buffer_new(&out->copy, c->context,
-                        (rows * s->line * s->phases + ga__conv_lanes(c)) * itemsize));
+                        (rows * s->line * s->phases + lanes) * itemsize));
   const ssize_t row = (ssize_t)s->line, plane = row * (ssize_t)w->length[1];
   out->phase = plane * (ssize_t)w->length[0];
   const ssize_t image = out->phase * (ssize_t)s->phases;
@@ -49,11 +50,12 @@ static int copy_rows(ga_conv_rows *out, const ga_conv *c, const ga_conv_array *a
                              ga__ceil_div(rows * s->line * s->phases, 4096), 1);
 }
 
+/* Rows that are no shorter than vectors (is_long) may be those of the array. */
 static int rows_of(ga_conv_rows *out, const ga_conv *c, const ga_conv_array *a,
                    const size_t outer[2], const size_t inner[GA_CONV_AXES],
-                   const ga_conv_window *window, const split *s, size_t places) {
+                   const ga_conv_window *window, const split *s, bool is_long) {
   *out = (ga_conv_rows){.array = *a};
-  if (!is_readable(c, a, inner, window, s, places))
+  if (!is_long || !is_readable(c, a, inner, window, s))
     return copy_rows(out, c, a, outer, inner, window, s);
   const ssize_t itemsize = (ssize_t)gpuarray_get_elsize(c->typecode);
   for (int i = 0; i < GA_CONV_AXES; i++)
@@ -101,19 +103,62 @@ static double image_size(const ga_conv *c) {
   return n;
 }
 
-bool ga__conv_windows_are_narrow(const ga_conv *c) {
+/* Elements of the window of the result's gradient. */
+static double result_size(const ga_conv *c) {
   const ga_conv_window window = result_window(c);
   double n = (double)c->batch * (double)(c->groups * c->results);
   for (int i = 0; i < GA_CONV_AXES; i++)
     n *= (double)window.length[i];
-  return n < 1 << 30 && image_size(c) < 1 << 30;
+  return n;
+}
+
+bool ga__conv_windows_are_narrow(const ga_conv *c) {
+  return result_size(c) < 1 << 30 && image_size(c) < 1 << 30;
+}
+
+bool ga__conv_has_phases(const ga_conv *c) {
+  const ga_conv_axis *a = c->axes;
+  return c->role == GA_CONV_IMAGE &&
+         (a[0].stride > 1 || a[1].stride > 1 || a[2].stride > 1);
+}
+
+/* True if the vectors that are saved where rows join take longer than copies of the
+ * rows: for each channel and image, in multiplications. */
+static bool pays_to_join(const ga_conv *c) {
+  const ga_conv_axis *a = c->axes;
+  const bool is_image = c->role == GA_CONV_IMAGE;
+  const size_t rows = ga__conv_places(c, 1), row = ga__conv_places(c, 2);
+  const size_t apart = rows * ga__ceil_div(row, ga__conv_lanes(c, row));
+  const size_t joined = ga__ceil_div(rows * row, ga__conv_lanes(c, rows * row));
+  const ga_conv_window window = is_image ? result_window(c) : image_window(c);
+  const double saved = (double)(apart - joined) * (double)ga__conv_places(c, 0) *
+                       (double)(a[0].filter * a[1].filter * a[2].filter) *
+                       (double)(is_image ? c->channels : c->results);
+  const double copied = (double)(window.length[0] * window.length[1] * a[2].filter) *
+                        (double)(2 * row + 20);
+  return apart > joined && saved > 2 * copied;
 }
 
 bool ga__conv_is_flat(const ga_conv *c) {
   const ga_conv_axis *a = c->axes;
-  return c->role == GA_CONV_FILTERS && a[1].stride == 1 && a[1].result > 1 &&
-         a[2].result < (size_t)3 * ga__conv_lanes(c) && a[2].filter <= 8 &&
-         image_size(c) < 1 << 27;
+  const ga_conv_array *out = ga__conv_output(c);
+  const size_t rows = ga__conv_places(c, 1), row = ga__conv_places(c, 2);
+  if (a[1].stride > 1 || rows < 2 || a[2].filter > 8)
+    return false;
+  if (c->role == GA_CONV_FILTERS)
+    return row < (size_t)3 * ga__conv_most_lanes(c) && image_size(c) < 1 << 27;
+  const double size = c->role == GA_CONV_IMAGE ? result_size(c) : image_size(c);
+  return !ga__conv_has_phases(c) && row > 1 && size < 1 << 27 &&
+         out->inner[1] == (ssize_t)row * out->inner[2] && pays_to_join(c);
+}
+
+ga_conv ga__conv_flattened(const ga_conv *c) {
+  ga_conv flat = *c;
+  flat.axes[2].result *= flat.axes[1].result;
+  flat.axes[1].result = 1;
+  flat.axes[2].dilation = 1;
+  flat.axes[2].stride = flat.axes[2].filter;
+  return flat;
 }
 
 int ga__conv_image_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv *c) {
@@ -122,10 +167,11 @@ int ga__conv_image_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv
   const size_t inner[GA_CONV_AXES] = {a[0].image, a[1].image, a[2].image};
   *window = image_window(c);
   split s = {a[2].stride, 1, a[2].stride, ga__ceil_div(window->length[2], a[2].stride)};
-  if (ga__conv_is_flat(c))
+  const bool is_flat = ga__conv_is_flat(c);
+  if (is_flat)
     s = (split){a[2].filter, a[2].dilation, a[2].stride, a[2].result};
   return rows_of(out, c, &c->image, outer, inner, window, &s,
-                 ga__conv_is_flat(c) ? 0 : a[2].result);
+                 !is_flat && a[2].result >= ga__conv_lanes(c, a[2].result));
 }
 
 int ga__conv_result_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv *c) {
@@ -133,11 +179,16 @@ int ga__conv_result_rows(ga_conv_rows *out, ga_conv_window *window, const ga_con
   const ga_conv_axis *a = c->axes;
   const size_t inner[GA_CONV_AXES] = {a[0].result, a[1].result, a[2].result};
   *window = result_window(c);
-  const split s = {1, 1, 1, window->length[2]};
-  size_t places = c->role == GA_CONV_IMAGE ? a[2].image / a[2].stride : a[2].result;
-  if (ga__conv_is_flat(c))
-    places = c->result.inner[1] == (ssize_t)places ? places * a[1].result : 0;
-  return rows_of(out, c, &c->result, outer, inner, window, &s, places);
+  const bool is_flat = ga__conv_is_flat(c), is_image = c->role == GA_CONV_IMAGE;
+  const size_t stride = is_image ? a[2].stride : 1, row = ga__conv_row(c);
+  split s = {1, 1, 1, window->length[2]};
+  bool is_long = row / stride >= ga__conv_lanes(c, ga__ceil_div(row, stride));
+  if (is_flat && is_image) {
+    s = (split){a[2].filter, a[2].dilation, 1, a[2].image};
+    is_long = false;
+  } else if (is_flat)
+    is_long = is_long && c->result.inner[1] == (ssize_t)a[2].result;
+  return rows_of(out, c, &c->result, outer, inner, window, &s, is_long);
 }
 
 int ga__conv_filters_rows(ga_conv_rows *out, const ga_conv *c) {
@@ -149,7 +200,7 @@ int ga__conv_filters_rows(ga_conv_rows *out, const ga_conv *c) {
   for (int i = 0; i < GA_CONV_AXES; i++)
     window.length[i] = c->axes[i].filter;
   const split s = {1, 1, 1, window.length[2]};
-  return rows_of(out, c, &c->filters, outer, window.length, &window, &s, 0);
+  return rows_of(out, c, &c->filters, outer, window.length, &window, &s, false);
 }
 
 void ga__conv_taps_args(ga_args *args, const ga_conv *c, const ga_conv_rows *x,

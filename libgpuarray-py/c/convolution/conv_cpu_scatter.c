@@ -20,7 +20,7 @@ static bool has_padding(const ga_conv_axis *a) {
  * those of the result. */
 bool ga__conv_cpu_scatters(const ga_conv *c) {
   const ga_conv_axis *a = c->axes;
-  const unsigned int lanes = ga__conv_lanes(c);
+  const unsigned int lanes = ga__conv_lanes(c, a[2].result);
   if (c->role != GA_CONV_IMAGE || ga__dtype_work(c->typecode) != c->typecode ||
       a[2].stride != 1 || c->image.inner[2] != 1 || c->result.inner[2] != 1 ||
       a[2].result < lanes)
@@ -42,17 +42,17 @@ int ga__conv_cpu_scatter(const ga_conv *c) {
   const ga_conv_array *out = &c->image, *y = &c->result, *w = &c->filters;
   const size_t taps = a[0].filter * a[1].filter * a[2].filter;
   const size_t images = c->batch * c->groups;
-  const size_t vectors =
-      a[0].result * a[1].result * ga__ceil_div(a[2].result, ga__conv_lanes(c));
+  const unsigned int lanes = ga__conv_lanes(c, a[2].result);
+  const size_t vectors = a[0].result * a[1].result * ga__ceil_div(a[2].result, lanes);
   size_t blocks = ga__ceil_div(GA_CPU_GROUPS * c->context->info.processors, images);
   if (blocks > c->channels)
     blocks = c->channels;
   blocks = ga__ceil_div(c->channels, ga__ceil_div(c->channels, blocks));
   const ga_conv_block block =
-      ga__conv_block(ga__ceil_div(c->channels, blocks) * taps, vectors);
+      ga__conv_block(c, lanes, ga__ceil_div(c->channels, blocks) * taps, vectors);
   gpukernel *kernel;
   ga_args args = {0};
-  GA_TRY(ga__conv_cpu_kernel(&kernel, c, GA_CONV_CPU_SCATTER, block));
+  GA_TRY(ga__conv_cpu_kernel(&kernel, c, GA_CONV_CPU_SCATTER, lanes, block));
   ga__args_pointer(&args, out->data, out->offset, false);
   ga__args_pointer(&args, y->data, y->offset, true);
   ga__args_pointer(&args, w->data, w->offset, true);

@@ -18,20 +18,39 @@ typedef struct cpu_spec {
 
 /* ---- blocks ---- */
 
-/* With 16 registers, as AVX has: the sums, the vectors or factors that they share, and
- * one of the others. `time` of a multiplication, measured for 60 filters of 3x3. */
+/* The sums, the vectors or factors that they share, and one of the others, in the
+ * registers of AVX, 16, and of AVX-512, 32. `time` of a multiplication, measured for 60
+ * filters of 3x3. */
+enum { BLOCKS = 6 };
 static const struct {
   ga_conv_block block;
   double time;
-} blocks[] = {{{1, 8}, 1.8}, {{2, 5}, 1.18}, {{3, 3}, 1.08},
-              {{4, 2}, 1.1}, {{4, 3}, 1},    {{6, 2}, 1.02}};
+} blocks[2][BLOCKS] = {{{{1, 8}, 1.8},
+                        {{2, 5}, 1.18},
+                        {{3, 3}, 1.08},
+                        {{4, 2}, 1.1},
+                        {{4, 3}, 1},
+                        {{6, 2}, 1.02}},
+                       {{{1, 8}, 2.9},
+                        {{2, 8}, 1.7},
+                        {{3, 6}, 1.28},
+                        {{4, 5}, 1.1},
+                        {{6, 3}, 1.07},
+                        {{6, 4}, 1}}};
 
-ga_conv_block ga__conv_block(size_t tall, size_t broad) {
+bool ga__conv_has_wide_registers(const ga_conv *c) {
+  return c->context->info.vector_bytes >= 64;
+}
+
+ga_conv_block ga__conv_block(const ga_conv *c, unsigned int lanes, size_t tall,
+                             size_t broad) {
+  const bool is_wide =
+      ga__conv_has_wide_registers(c) && lanes == ga__conv_most_lanes(c);
   ga_conv_block best = {0};
   double least = 0;
-  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-    const ga_conv_block b = blocks[i].block;
-    const double time = blocks[i].time * b.tall * b.broad *
+  for (size_t i = 0; i < BLOCKS; i++) {
+    const ga_conv_block b = blocks[is_wide][i].block;
+    const double time = blocks[is_wide][i].time * b.tall * b.broad *
                         (double)ga__ceil_div(tall, b.tall) *
                         (double)ga__ceil_div(broad, b.broad);
     if (i == 0 || time < least)
@@ -40,8 +59,14 @@ ga_conv_block ga__conv_block(size_t tall, size_t broad) {
   return best;
 }
 
-unsigned int ga__conv_lanes(const ga_conv *c) {
-  return 32 / (unsigned int)gpuarray_get_elsize(ga__dtype_work(c->typecode));
+unsigned int ga__conv_most_lanes(const ga_conv *c) {
+  const unsigned int bytes = ga__conv_has_wide_registers(c) ? 64 : 32;
+  return bytes / (unsigned int)gpuarray_get_elsize(ga__dtype_work(c->typecode));
+}
+
+unsigned int ga__conv_lanes(const ga_conv *c, size_t row) {
+  const unsigned int most = ga__conv_most_lanes(c);
+  return ga__conv_has_wide_registers(c) && row <= most / 2 ? most / 2 : most;
 }
 
 /* ---- sources ---- */
@@ -62,7 +87,9 @@ static void add_types(ga_strbuf *text, const cpu_spec *s) {
                   work != s->typecode, integer, n, scalar, n, integer, n, n, n, n,
                   scalar, n, integer, n);
   ga__strbuf_addf(text, "#define CV_FOUR %s4\n#define CV_FOLD(v) %s\n", scalar,
-                  n == 8 ? "((v).lo + (v).hi)" : "(v)");
+                  n == 16  ? "(((v).lo.lo + (v).lo.hi) + ((v).hi.lo + (v).hi.hi))"
+                  : n == 8 ? "((v).lo + (v).hi)"
+                           : "(v)");
   ga__conv_add_conversion(text, "CV_LOAD", ga__dtype_load(s->typecode));
   ga__conv_add_conversion(text, "CV_STORE", ga__dtype_store(s->typecode));
 }
@@ -91,9 +118,9 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
 }
 
 int ga__conv_cpu_kernel(gpukernel **out, const ga_conv *c, enum ga_conv_cpu_kernel kind,
-                        ga_conv_block block) {
+                        unsigned int lanes, ga_conv_block block) {
   const cpu_spec spec = {(unsigned char)c->typecode, (unsigned char)kind,
-                         (unsigned char)ga__conv_lanes(c), block};
+                         (unsigned char)lanes, block};
   return ga__kernel_kept(out, c->context, write_source, &spec, sizeof spec);
 }
 
