@@ -119,6 +119,35 @@ def test_a_product_added_to_a_matrix(context):
         assert not f.plan.confirms
 
 
+@pytest.mark.parametrize("axes", ["spatial", "per-activation"])
+def test_running_averages_beside_labels(context, axes):
+    """Of batch norm: vectors that are computed with the axes of the maps."""
+    with gpuarray.context(context):
+        x, y = T.ftensor4("x"), T.lvector("y")
+        shape = (2,) if axes == "spatial" else (2, 4, 5)
+        kept = [shared(f32(*shape) + np.float32(i)) for i in range(4)]
+        gain, bias, mean, var = kept
+        maps, _, _, *moved = T.nnet.bn.batch_normalization_train(
+            x, gain, bias, axes, running_mean=mean, running_var=var
+        )
+        w = shared(f32(2, 3), name="w")
+        p = T.nnet.softmax(T.dot((maps * maps).mean((2, 3)), w))
+        cost = T.nnet.categorical_crossentropy(p, y).mean()
+        steps = [(v, v - np.float32(0.5) * T.grad(cost, v)) for v in (gain, bias, w)]
+        f = function([y, x], cost, updates=[(mean, moved[0]), (var, moved[1]), *steps])
+        check_kept(context, f, [*kept, w], f32(3, 2, 4, 5))
+        assert not f.plan.confirms
+
+
+def test_an_update_of_axes_that_change_places(context):
+    with gpuarray.context(context):
+        i = T.lvector("i")
+        w = shared(f64(3, 4), name="w")
+        f = function([i], [], updates=[(w, 2 * w.T + w[i].sum())])
+        f(GOOD)
+        np.testing.assert_allclose(w.get_value(), 2 * f64(3, 4).T + f64(3, 4).sum())
+
+
 def test_values_that_change_places_and_shapes(context):
     with gpuarray.context(context):
         i, x = T.lvector("i"), T.dvector("x")

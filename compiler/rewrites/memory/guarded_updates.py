@@ -9,7 +9,7 @@ results to their variables; if one is not guarded, the call waits before it stor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
@@ -23,7 +23,7 @@ from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.index.advanced import ARRAY, AdvancedChange
 from gpuarray.compiler.ops.linalg.linalg import Blas
 from gpuarray.compiler.ops.nnet.nnet import InBounds
-from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, shape_i
 from gpuarray.compiler.ops.slicing.subtensor import Change, Slice
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.patterns import call, number
@@ -285,12 +285,31 @@ def has_shape(value: Variable, old: Variable) -> bool:
         return False
     if isinstance(node.op, Elemwise):  # lengths that differ are an error
         return any(has_shape(variable, old) for variable in node.inputs)
+    if isinstance(node.op, DimShuffle):
+        return has_axes(value, range(value.type.ndim), old)
     if isinstance(node.op, Blas | Change):
         return has_shape(node.inputs[0], old)
     if isinstance(node.op, IfElse):
         places = node.op.places(value.index or 0)
         return all(has_shape(node.inputs[place], old) for place in places)
     return False
+
+
+def has_axes(value: Variable, axes: Sequence[int | str], old: Variable) -> bool:
+    """True if the graph shows that these axes of a value have the lengths of ``old``.
+
+    So the average of a channel has that of the vector it was given as, with axes for
+    batch, rows and columns in between.
+    """
+    if value is old:
+        return tuple(axes) == tuple(range(old.type.ndim))
+    node = value.owner
+    if node is not None and isinstance(node.op, Elemwise):
+        return any(has_axes(variable, axes, old) for variable in node.inputs)
+    if node is None or not isinstance(node.op, DimShuffle):
+        return False
+    inner = [node.op.new_order[axis] for axis in axes if isinstance(axis, int)]
+    return len(inner) == len(axes) and has_axes(node.inputs[0], inner, old)
 
 
 def replace_node(fgraph: FunctionGraph, value: Variable, other: Variable) -> None:
