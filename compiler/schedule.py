@@ -76,27 +76,15 @@ def lowered(
         return inner.plan
 
     lowerer = Lowerer(fgraph.outputs, fgraph.guards(), home, lower_body, fgraph.clients)
+    bind_inputs(fgraph, lowerer, home, several)
     nodes: list[Apply | None] = []
-    for variable in fgraph.inputs:
-        is_int = getattr(variable.tag, "is_host_int", False)
-        value = IntValue() if is_int else array_value(variable)
-        if several and isinstance(value, ArrayValue):
-            place = lowerer.elsewhere(input_place(variable, fgraph, home))
-            value = replace(value, place=place)
-        lowerer.bind(variable, lowerer.new_value(value))
     for node in in_order(fgraph):
         lower_node(node, lowerer)
         nodes += [node] * (len(lowerer.steps) - len(nodes))
-    owned: set[Variable] = set()
-    next_of = {
-        out: lowerer.number(fgraph.inputs[n]) for out, n in (become or {}).items()
-    }
-    outputs = tuple(
-        lowerer.number(v)
-        if is_body
-        else result(v, fgraph, lowerer, owned, next_of.get(out, -1))
-        for out, v in enumerate(fgraph.outputs)
-    )
+    if is_body:
+        outputs = tuple(map(lowerer.number, fgraph.outputs))
+    else:
+        outputs = results(fgraph, lowerer, become or {})
     nodes += [None] * (len(lowerer.steps) - len(nodes))
     plan = Plan(
         name=name,
@@ -115,25 +103,57 @@ def lowered(
     return whole if order is None else with_steps(whole, whole.plan, order)
 
 
+def bind_inputs(
+    fgraph: FunctionGraph, lowerer: Lowerer, home: str | None, several: bool
+) -> None:
+    """Number the inputs; where there are ``several`` contexts, each with its own."""
+    for variable in fgraph.inputs:
+        is_int = getattr(variable.tag, "is_host_int", False)
+        value = IntValue() if is_int else array_value(variable)
+        if several and isinstance(value, ArrayValue):
+            place = lowerer.elsewhere(input_place(variable, fgraph, home))
+            value = replace(value, place=place)
+        lowerer.bind(variable, lowerer.new_value(value))
+
+
+def results(
+    fgraph: FunctionGraph, lowerer: Lowerer, become: Mapping[int, int]
+) -> tuple[int, ...]:
+    """Return the values of the outputs, each in memory of its own.
+
+    Those that ``become`` names may be in the memory of their inputs.
+    """
+    owned: set[Variable] = set()
+    next_of = {out: lowerer.number(fgraph.inputs[n]) for out, n in become.items()}
+    return tuple(
+        result(variable, fgraph, lowerer, owned, next_of.get(out, -1))
+        for out, variable in enumerate(fgraph.outputs)
+    )
+
+
 def reordered(current: Lowered) -> Lowered:
-    """The plan with its steps in the order for several contexts."""
+    """Return the plan with its steps in the order for several contexts."""
     plan = relaxed(current.plan)
     return with_steps(current, plan, ordered(plan))
 
 
 def with_steps(current: Lowered, plan: Plan, order: Sequence[int]) -> Lowered:
-    """A plan of the same steps, in the order of these indices."""
-    bodies = {
-        place: current.bodies[origin]
-        for place, origin in enumerate(order)
-        if origin in current.bodies
-    }
+    """Return ``plan``, of the same steps, in the order of these indices."""
     return replace(
         current,
         plan=replace(plan, steps=tuple(plan.steps[place] for place in order)),
         nodes=tuple(current.nodes[place] for place in order),
-        bodies=bodies,
+        bodies=moved_bodies(current, order),
     )
+
+
+def moved_bodies(current: Lowered, origins: Sequence[int]) -> dict[int, Lowered]:
+    """Return the loops' bodies by the indices of steps that had these indices."""
+    return {
+        place: current.bodies[origin]
+        for place, origin in enumerate(origins)
+        if origin in current.bodies
+    }
 
 
 def in_order(fgraph: FunctionGraph) -> list[Apply]:
@@ -145,7 +165,7 @@ def in_order(fgraph: FunctionGraph) -> list[Apply]:
 
 
 def without_pauses(current: Lowered, for_files: bool = False) -> Lowered:
-    """The plan with bodies for functions that the library binds, where it can."""
+    """Return the plan with bodies for functions that the library binds, if it can."""
     if not any(isinstance(s, Call) and is_opened(s) for s in current.plan.steps):
         return current
     whole = inlined(current.plan, for_files)
@@ -153,12 +173,7 @@ def without_pauses(current: Lowered, for_files: bool = False) -> Lowered:
         return current
     nodes = tuple(current.nodes[place] for place in whole.origins)
     numbers = {v: whole.numbers[number] for v, number in current.numbers.items()}
-    bodies = {
-        place: current.bodies[origin]
-        for place, origin in enumerate(whole.origins)
-        if origin in current.bodies
-    }
-    return Lowered(whole.plan, nodes, numbers, bodies)
+    return Lowered(whole.plan, nodes, numbers, moved_bodies(current, whole.origins))
 
 
 def context_names(fgraph: FunctionGraph) -> set[str | None]:
