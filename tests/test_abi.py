@@ -1,16 +1,15 @@
 """What a release promises: the interface against its baseline, and its description."""
 
 import copy
-import importlib.util
 import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import gpuarray
 import pytest
+from program_of_tools import program_of_tools
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -18,12 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.fixture(scope="module")
 def tool():
     """The module that reads the headers."""
-    path = ROOT / "tools" / "describe_api.py"
-    spec = importlib.util.spec_from_file_location("describe_api", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return program_of_tools("describe_api")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import inspect
 import io
 import pkgutil
 import re
-import sys
 import warnings
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray.compiler import config
+from program_of_tools import program_of_tools
 
 ROOT = Path(__file__).resolve().parent.parent
 OPTIONS = doctest.ELLIPSIS
@@ -28,14 +28,7 @@ INSIDE = (
 )  # not the package's own documentation
 
 
-def _tool(name):
-    """A program of the folder, as a module."""
-    if (folder := str(ROOT / "tools")) not in sys.path:
-        sys.path.append(folder)
-    return importlib.import_module(name)
-
-
-tool = _tool("describe_python")
+tool = program_of_tools("describe_python")
 
 
 def _modules(package, path):
@@ -135,7 +128,7 @@ def test_the_pages_are_current():
 
 
 def test_the_page_of_what_is_slower_is_current():
-    writer = _tool("list_slower")
+    writer = program_of_tools("list_slower")
     said = f"write it anew: {writer.REFRESH}"
     assert writer.PAGE.read_text() == writer.page(), said
     figure = writer.Figure("run", "copy", 100.0, "torch", 104.0, "GB/s")

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pages import write_pages
 from pycparser import c_ast, c_generator, c_parser  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -419,13 +420,7 @@ def refresh() -> int:
         return 1
     BASELINE.parent.mkdir(parents=True, exist_ok=True)
     BASELINE.write_text(json.dumps(new, indent=1) + "\n")
-    REFERENCE.mkdir(parents=True, exist_ok=True)
-    pages = reference()
-    for path in REFERENCE.iterdir():
-        if path.name not in pages:
-            path.unlink()
-    for name, text in pages.items():
-        (REFERENCE / name).write_text(text)
+    write_pages(REFERENCE, reference())
     return 0
 
 

@@ -29,6 +29,7 @@ import gpuarray
 import numpy as np
 from gpuarray._names import MODULES, OF_NUMPY, PLACE_OF, SUBMODULES
 from gpuarray._ufunc.elementwise import Ufunc
+from pages import write_pages
 from python_families import CONSTANT, ELSEWHERE, GIVEN, PAGES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -453,19 +454,8 @@ def reference() -> dict[str, str]:
     return pages | {"README.md": "\n".join(lines).rstrip("\n") + "\n"}
 
 
-def refresh() -> None:
-    """Write the pages, and remove those that there are no longer."""
-    REFERENCE.mkdir(parents=True, exist_ok=True)
-    pages = reference()
-    for path in REFERENCE.iterdir():
-        if path.name not in pages:
-            path.unlink()
-    for name, text in pages.items():
-        (REFERENCE / name).write_text(text)
-
-
 if __name__ == "__main__":
     if "--refresh" in sys.argv[1:]:
-        refresh()
+        write_pages(REFERENCE, reference())
     else:
         sys.stdout.write("".join(f"{line}\n" for line in missing()))

@@ -15,6 +15,7 @@ import pytest
 from gpuarray._names import MODULES, MOVED, PLACE_OF, PLACES
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.errors import UnknownName
+from program_of_tools import program_of_tools
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -166,9 +167,6 @@ def test_pickles_of_before_the_packages_are_read(path):
 
 
 def test_the_list_for_type_checkers_is_current():
-    path = ROOT / "tools" / "write_stub.py"
-    spec = importlib.util.spec_from_file_location("write_stub", path)
-    writer = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(writer)
+    writer = program_of_tools("write_stub")
     said = "write it anew: python tools/write_stub.py --refresh"
     assert writer.STUB.read_text() == writer.stub(), said
