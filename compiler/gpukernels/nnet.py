@@ -78,7 +78,8 @@ def pick(x: Array, y: Array) -> Any:
     """Return the element of each row at the position in ``y``."""
     if x.shape[:-1] != y.shape:
         raise GraphValueError(
-            f"Pick: rows of shape {x.shape} and places of shape {y.shape}"
+            f"Pick: rows of shape {x.shape} and places of shape {y.shape}; expected "
+            f"{x.shape[:-1]}: a place, or a class, in each row"
         )
     counts = []
     for axis, length in enumerate(y.shape):

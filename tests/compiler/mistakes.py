@@ -237,7 +237,7 @@ T.nnet.categorical_crossentropy(a, p + 2) !! GraphIndexError !! places from 2 to
 T.nnet.categorical_crossentropy(a, -p - 3) !! GraphIndexError !! places from -5 to -3 in
     rows of 4
 T.nnet.categorical_crossentropy(a, i) !! GraphValueError !! rows of shape (3, 4) and
-    places of shape (4,)
+    places of shape (4,); expected (3,): a place, or a class, in each row
 T.bincount(i, assert_nonneg=True) !! GraphValueError !! an element is below 0
 T.ravel_multi_index([p + 1, p], (3, 4)) !! IndexError !! index 3 is out of bounds for
     axis 0 with size 3

@@ -80,7 +80,8 @@ T.matmul(s, a) !! GraphArgumentError !! a scalar; use a * b
 T.matmul(a, s) !! GraphArgumentError !! a scalar; use a * b
 T.nnet.categorical_crossentropy(a, s) !! GraphTypeError !! expected a distribution for
     each row, or a class
-T.nnet.categorical_crossentropy(a, v) !! GraphArgumentError !! Pick: the places are
+T.nnet.categorical_crossentropy(a, v) !! GraphArgumentError !! Pick: the places, or
+    classes, are v
 T.nnet.confusion_matrix(i2, p) !! GraphArgumentError !! confusion_matrix: given i2
 T.nnet.confusion_matrix(p, i2) !! GraphArgumentError !! confusion_matrix: given i2
 T.nnet.softmax(s) !! GraphArgumentError !! softmax: given s

@@ -435,6 +435,17 @@ def test_a_gradient_of_other_channels_is_refused(channels, context):
         f(image, filters)
 
 
+def test_an_input_that_another_image_is_transposed_to_is_refused(first_context):
+    x, w = T.ftensor4("x"), T.ftensor4("w")
+    y = T.nnet.conv2d_transpose(x, w, (None, 4, 20, 20), input_dilation=(2, 2))
+    f = compiled(first_context, [x, w], y)
+    text = (
+        r"which a transposed convolution reads, is .*\(2, 3, 8, 8\), .*\(2, 3, 9, 9\)"
+    )
+    with pytest.raises(ValueError, match=text + r" of an image of \(2, 4, 20, 20\)"):
+        f(np.zeros((2, 3, 8, 8), "f4"), np.zeros((3, 4, 3, 3), "f4"))
+
+
 @pytest.mark.parametrize("option", ["subsample", "filter_dilation"])
 def test_a_stride_or_dilation_of_nothing_is_refused(option):
     for value in (0, [], (0, 0)):

@@ -67,7 +67,7 @@ MISTAKES = [
     (lambda: T.nnet.softmax(s), TypeError, "at least 1 axis"),
     (lambda: T.nnet.logsoftmax(m, 2), ValueError, "logsoftmax: axis 2"),
     (lambda: LogSoftmax(2)(m), TypeError, "expected floats that have axis 2"),
-    (lambda: pick(m, x), TypeError, "the places are x .*expected integers of 1 axes"),
+    (lambda: pick(m, x), TypeError, "classes, are x .*expected integers of 1 axes"),
     (lambda: pick(s, i), TypeError, "expected rows"),
     (lambda: spread(m, i, 3), TypeError, "expected integers of 2 axes"),
     (

@@ -138,8 +138,8 @@ def _labels(op: Op, y: Any, ndim: int) -> Variable:
     labels = as_tensor_variable(y)
     if labels.type.ndim != ndim or labels.type.dtype[0] not in "iu":
         raise GraphArgumentError(
-            f"{op}: the places are {labels} of {labels.type}, expected integers of "
-            f"{ndim} axes"
+            f"{op}: the places, or classes, are {labels} of {labels.type}, expected "
+            f"integers of {ndim} axes"
         )
     return labels
 
@@ -178,7 +178,8 @@ class Pick(Op):
         """Return the elements. Raises IndexError for an index out of bounds."""
         if x.shape[:-1] != y.shape:
             raise GraphValueError(
-                f"{self}: rows of shape {x.shape} and places of shape {y.shape}"
+                f"{self}: rows of shape {x.shape} and places of shape {y.shape}; "
+                f"expected {x.shape[:-1]}: a place, or a class, in each row"
             )
         places = _within(self, y, x.shape[-1])
         return np.take_along_axis(x, places[..., None], axis=-1)[..., 0]

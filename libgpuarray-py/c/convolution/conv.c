@@ -93,15 +93,19 @@ static int check_operands(const operands *o, const gpuconv *c, const char *opera
 /* GA_VALUE_ERROR unless the result has the shape that follows from the others. */
 static int check_result(const operands *o, const gpuconv *c,
                         const ga_conv_axis axes[GA_CONV_AXES], const char *operation) {
-  char given[GA_ARRAY_TEXT], expected[GA_SHAPE_TEXT];
+  char given[GA_ARRAY_TEXT], expected[GA_SHAPE_TEXT], image[GA_SHAPE_TEXT];
   size_t dims[2 + GA_CONV_AXES] = {o->image->dimensions[0], o->filters->dimensions[0]};
   for (unsigned int i = 0; i < c->nd; i++)
     dims[2 + i] = axes[GA_CONV_AXES - c->nd + i].result;
   if (ga__array_has_shape(o->result, o->result->nd, dims))
     return GA_NO_ERROR;
-  return GA_FAIL(GA_VALUE_ERROR, "%s: the result is %s, expected the shape %s",
-                 operation, ga__array_text(given, o->result),
-                 ga__shape_text(expected, 2 + c->nd, dims));
+  return GA_FAIL(
+      GA_VALUE_ERROR,
+      "%s: the result, which a transposed convolution reads, is %s, expected "
+      "the shape %s of an image of %s",
+      operation, ga__array_text(given, o->result),
+      ga__shape_text(expected, 2 + c->nd, dims),
+      ga__shape_text(image, 2 + c->nd, o->image->dimensions));
 }
 
 static int describe(ga_conv *out, const operands *o, const gpuconv *c,

@@ -35,13 +35,16 @@ typedef struct ctc_call {
   const GpuArray *costs, *grad, *activations, *labels, *lengths;
 } ctc_call;
 
-static int check_shape(const GpuArray *a, unsigned int nd, const size_t *dims,
-                       const char *role) {
-  char given[GA_ARRAY_TEXT], expected[GA_SHAPE_TEXT];
+static int check_shape(const ctc_call *c, const GpuArray *a, unsigned int nd,
+                       const size_t *dims, const char *role) {
+  char given[GA_ARRAY_TEXT], expected[GA_SHAPE_TEXT], read[GA_SHAPE_TEXT];
   if (ga__array_has_shape(a, nd, dims))
     return GA_NO_ERROR;
-  return GA_FAIL(GA_VALUE_ERROR, "ctc: the %s are %s, expected the shape %s", role,
-                 ga__array_text(given, a), ga__shape_text(expected, nd, dims));
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "ctc: the %s are %s, expected the shape %s, by activations %s: time, "
+                 "batch and classes",
+                 role, ga__array_text(given, a), ga__shape_text(expected, nd, dims),
+                 ga__shape_text(read, 3, c->activations->dimensions));
 }
 
 static int check_activations(const GpuArray *a) {
@@ -82,14 +85,14 @@ static int check(const ctc_call *c) {
   GA_TRY(ga__array_fits(c->costs, ctx, work, "ctc", "costs"));
   const size_t *dims = c->activations->dimensions;
   const size_t rows[] = {dims[1], c->labels->nd == 2 ? c->labels->dimensions[1] : 0};
-  GA_TRY(check_shape(c->labels, 2, rows, "labels"));
-  GA_TRY(check_shape(c->lengths, 1, dims + 1, "lengths"));
-  GA_TRY(check_shape(c->costs, 1, dims + 1, "costs"));
+  GA_TRY(check_shape(c, c->labels, 2, rows, "labels"));
+  GA_TRY(check_shape(c, c->lengths, 1, dims + 1, "lengths"));
+  GA_TRY(check_shape(c, c->costs, 1, dims + 1, "costs"));
   GA_TRY(check_output(c->costs, c));
   if (c->grad == NULL)
     return GA_NO_ERROR;
   GA_TRY(ga__array_fits(c->grad, ctx, typecode, "ctc", "gradients"));
-  GA_TRY(check_shape(c->grad, 3, dims, "gradients"));
+  GA_TRY(check_shape(c, c->grad, 3, dims, "gradients"));
   GA_TRY(check_output(c->grad, c));
   if (GpuArray_share(c->grad, c->costs))
     return GA_FAIL(GA_VALUE_ERROR, "ctc: the outputs share memory");
