@@ -47,6 +47,8 @@ def lowered_by_call(
         values = {name: getattr(op, name) for name in options}
         k.call(node, function, node.inputs, values, recorded=recorded)
 
+    lower.__qualname__ = lowered_by_call.__qualname__  # the plan cache knows it as ours
+
 
 def lowering_of(op: Op) -> LowerFunction | None:
     """Return the lowering of the op's class or the nearest class above it.
