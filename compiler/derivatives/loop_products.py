@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.linalg.linalg import Dot
-from gpuarray.compiler.ops.nnet.conv import AbstractConv
 from gpuarray.compiler.ops.scan.scan import ALL, Scan
-
-PRODUCTS = (Dot, AbstractConv)
 
 
 def kept_products(op: Scan) -> list[Variable]:
@@ -26,6 +23,6 @@ def kept_products(op: Scan) -> list[Variable]:
         sides = [x in moving for x in node.inputs]
         if any(sides):
             moving.update(node.outputs)
-        if isinstance(node.op, PRODUCTS) and sides[0] != sides[1]:
+        if isinstance(node.op, Dot) and sides[0] != sides[1]:
             products.append(node.outputs[0])
     return products
