@@ -75,6 +75,8 @@ OF_EXPONENTIALS = {
     "turned share": lambda m, x: m.exp(-x) / (m.exp(-x) + WEIGHTS),
     "log of two and weights": lambda m, x: m.log(2 + WEIGHTS * m.exp(-x)),
     "below a square": lambda m, x: WEIGHTS / (1 + m.exp(x)) ** 2,
+    "less a number": lambda m, x: m.log((WEIGHTS * m.exp(x - 3)).sum(axis=1)),
+    "less a number, turned": lambda m, x: m.log(WEIGHTS + 1 + m.exp(-x - 3)),
     "one less exp": lambda m, x: m.log(1 - m.exp(-0.1 - abs(x))),
     "log1p of minus exp": lambda m, x: m.log1p(-m.exp(-0.1 - abs(x))),
 }

@@ -62,13 +62,16 @@ class SumOfExponentials(NamedTuple):
         return keep_dims(reduced, self.op.axes, self.exponents.type.ndim)
 
     def is_shifted(self) -> bool:
-        """True if the exponents are ``y - u`` or ``-(y + u)``, with one ``u`` a sum."""
+        """True if the exponents are ``y - u`` or ``-(y + u)``, with one ``u`` a sum.
+
+        No number is: it is no largest exponent.
+        """
         x = self.exponents
         shift, negated_sum = match(x, "sub"), argument(x, "neg")
         shifts = list(shift[1:]) if shift is not None else []
         if negated_sum is not None:
             shifts += match(negated_sum, "add") or ()
-        patterns = [shift_by.type.broadcastable for shift_by in shifts]
+        patterns = [u.type.broadcastable for u in shifts if constant_of(u) is None]
         return any(all(pattern[i] for i in self.op.axes) for pattern in patterns)
 
     def largest(self) -> Variable:
@@ -222,7 +225,7 @@ def _shift_of(exponent: Variable) -> Variable | None:
     """Return ``u`` of ``y - u``, and of ``-(y + u)`` a largest exponent; else None."""
     difference, negative = match(exponent, "sub"), argument(exponent, "neg")
     if difference is not None:
-        return difference[1]
+        return difference[1] if constant_of(difference[1]) is None else None
     if negative is None:
         return None
     terms = match(negative, "add") or (negative,)
