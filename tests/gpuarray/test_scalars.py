@@ -1,6 +1,7 @@
 """The table of scalar operations, tested on the host: its gradients and its claims."""
 
 import pickle
+import re
 import warnings
 from types import SimpleNamespace
 
@@ -366,3 +367,14 @@ def test_the_root_as_a_power_is_c_s():
     x = np.array([-np.inf, -0.0, 4.0])
     found = reference_quietly(SCALARS["power"], x, np.array(0.5))
     assert found.tolist() == [np.inf, 0.0, 2.0] and not np.signbit(found[1])
+
+
+def test_rows_whose_functions_have_one_name_have_one_text():
+    # A kernel may have both: a text is there once, another one would define it again.
+    texts = {}
+    for row in SCALARS.values():
+        for kind, text in row.support.items():
+            for name in re.findall(r"^GA_INLINE .*?\b(\w+)\(", text, re.MULTILINE):
+                texts.setdefault((name, kind), set()).add(text)
+    assert len(texts) > 20
+    assert not [name for name, found in texts.items() if len(found) > 1]

@@ -122,7 +122,7 @@ def gammaln(m, g, y, x):
     return g * m.psi(x)
 
 
-PSI = device_functions("psi")
+PSI = device_functions("psi") + device_functions("polygamma")
 TRI_GAMMA = device_functions("tri_gamma")
 
 
@@ -150,7 +150,7 @@ def tri_gamma(m, g, y, x):
     "ga_polygamma({0}, {1})",
     _polygamma,
     np.arctan2,
-    support=PSI + device_functions("polygamma"),
+    support=PSI,
     example=(2, [1.0, 2.0]),
 )
 def polygamma(m, g, y, a, b):
