@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.rewrites.arithmetic import exponentials, products
+from gpuarray.compiler.rewrites.arithmetic import distribution, exponentials, products
 from gpuarray.compiler.rewrites.arithmetic.exponentials import is_positive
 from gpuarray.compiler.rewrites.arithmetic.products import factors_of, product_of
 from gpuarray.compiler.rewrites.engine.patterns import call, constant_of
@@ -39,7 +39,7 @@ def gradient(name, n):
 
 LOOKS = [
     (products, "_opened"),
-    (products, "_terms"),
+    (distribution, "_terms"),
     (exponentials, "_is_positive_itself"),
 ]
 
