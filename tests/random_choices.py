@@ -224,6 +224,7 @@ def summed(array, variable):
     return array.sum(axis=axes, keepdims=True)
 
 
+@np.errstate(invalid="ignore")  # a cost may be infinite
 def slope(cost):
     """The derivative of a function of a step by differences; how far it may be off."""
     middle = cost(0)
