@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import require as require_array
 from gpuarray._creation.filled import zeros
 from gpuarray._linalg.norms import vector_norm
-from gpuarray._sparse.operators import LinearOperator, aslinearoperator
-from gpuarray._sparse.solvers import normalized
-from gpuarray.dtypes import kind_of, result_type
-from gpuarray.errors import BadValue
+from gpuarray._sparse.operators import aslinearoperator
+from gpuarray._sparse.solvers import normalized, right_side_and_start
 
 _ROUNDING = float(np.finfo(np.float64).eps)
 
@@ -49,7 +46,8 @@ def lsqr(
     >>> print(x.round(4), reason)
     [1. 2.] 1
     """
-    operator, b, x = _problem("lsqr", A, b, x0)
+    operator = aslinearoperator(A)
+    b, x = right_side_and_start("lsqr", operator, b, x0)
     limit = 2 * x.size if iter_lim is None else iter_lim
     u, beta = normalized(b if x0 is None else b - operator.matvec(x))
     v, alpha = normalized(operator.rmatvec(u))
@@ -69,27 +67,6 @@ def lsqr(
         if not reason and state.iterations >= limit:
             reason = 7
     return x, reason, state.iterations, *state.norms, variances
-
-
-def _problem(
-    operation: str, A: Any, b: Any, x0: Any
-) -> tuple[LinearOperator, Any, Any]:
-    """Return the operator, the right side and the start, of one dtype."""
-    operator = aslinearoperator(A)
-    rows, columns = operator.shape
-    require_array(b, operation)
-    if b.shape not in ((rows,), (rows, 1)):
-        raise BadValue(f"{operation}: b has shape {b.shape}, expected ({rows},)")
-    dtype = result_type(operator.dtype, b.dtype)
-    if kind_of(dtype) not in "fc":
-        dtype = np.dtype(np.float64)
-    b = b.reshape(-1).astype(dtype, copy=False)
-    if x0 is None:
-        return operator, b, zeros(columns, dtype, b.context)
-    x = require_array(x0, operation).reshape(-1).astype(dtype)
-    if x.shape != (columns,):
-        raise BadValue(f"{operation}: x0 has shape {x0.shape}, expected ({columns},)")
-    return operator, b, x
 
 
 class _Bidiagonal:

@@ -31,24 +31,32 @@ class _System(NamedTuple):
     has_start: bool
 
 
-def _system(operation: str, A: Any, b: Any, x0: Any, M: Any) -> _System:
-    operator = aslinearoperator(A)
-    n = operator.shape[0]
-    if operator.shape[1] != n:
-        raise BadValue(f"{operation}: a matrix of {operator.shape}, expected a square")
+def right_side_and_start(
+    operation: str, operator: LinearOperator, b: Any, x0: Any
+) -> tuple[Any, Any]:
+    """Return b and the start, zeros by default, as vectors of one inexact dtype."""
+    rows, columns = operator.shape
     require_array(b, operation)
-    if b.shape not in ((n,), (n, 1)):
-        raise BadValue(f"{operation}: b has shape {b.shape}, expected ({n},)")
+    if b.shape not in ((rows,), (rows, 1)):
+        raise BadValue(f"{operation}: b has shape {b.shape}, expected ({rows},)")
     dtype = result_type(operator.dtype, b.dtype)
     if kind_of(dtype) not in "fc":
         dtype = np.dtype(np.float64)
     b = b.reshape(-1).astype(dtype, copy=False)
     if x0 is None:
-        x = zeros(n, dtype, b.context)
-    else:
-        x = require_array(x0, operation).reshape(-1).astype(dtype)
-        if x.shape != b.shape:
-            raise BadValue(f"{operation}: x0 has shape {x0.shape}, expected ({n},)")
+        return b, zeros(columns, dtype, b.context)
+    x = require_array(x0, operation).reshape(-1).astype(dtype)
+    if x.shape != (columns,):
+        raise BadValue(f"{operation}: x0 has shape {x0.shape}, expected ({columns},)")
+    return b, x
+
+
+def _system(operation: str, A: Any, b: Any, x0: Any, M: Any) -> _System:
+    operator = aslinearoperator(A)
+    n = operator.shape[0]
+    if operator.shape[1] != n:
+        raise BadValue(f"{operation}: a matrix of {operator.shape}, expected a square")
+    b, x = right_side_and_start(operation, operator, b, x0)
     inverse = None if M is None else _inverse(operation, M, n)
     return _System(operator.matvec, inverse, b, x, x0 is not None)
 
