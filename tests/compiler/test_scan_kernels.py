@@ -302,6 +302,14 @@ def test_a_fold_of_elements_that_do_not_lie_in_a_row():
     check(lambda r, s, c: s / (2 + s.max()) + r * c, [x], [s], [column], rtol=1e-9)
 
 
+@pytest.mark.parametrize("shape", [(4, 4), (5, 9), (8, 31)])
+def test_sums_of_elements_that_do_not_lie_in_a_row(shape):
+    """As many accumulators as a vector has lanes, and a few vectors of them."""
+    x, s = numbers(TURNS, shape[1]), numbers(*shape, seed=1)
+    column = numbers(shape[0], 1, seed=2)
+    check(lambda r, s, c: s / (2 + s.sum() ** 2) + r * c, [x], [s], [column], rtol=1e-9)
+
+
 def test_numbers_beside_folds_are_shared_by_all_elements():
     """A step size, halved where the largest element grew, and its trace."""
     s = numbers(70)
