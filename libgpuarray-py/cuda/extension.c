@@ -121,14 +121,36 @@ static int no_ipc(const char *operation) {
                  operation);
 }
 
+/* A handle names a whole allocation: whoever opened that of a part would read the
+ * beginning of the allocation instead. */
+static int check_whole(const ga_cuda_device *d, CUdeviceptr memory) {
+  CUcontext previous;
+  CUdeviceptr begin = 0;
+  size_t size = 0;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  CUresult result = ga__cuda.cuMemGetAddressRange(&begin, &size, memory);
+  ga__cuda_leave(d, previous);
+  if (result != CUDA_SUCCESS)
+    return ga__cuda_fail(result, "cuMemGetAddressRange");
+  if (begin == memory)
+    return GA_NO_ERROR;
+  return GA_FAIL(
+      GA_VALUE_ERROR,
+      "cuda_get_ipc_handle: the buffer begins %llu bytes within an allocation "
+      "of another library, and a handle names a whole one; copy the buffer",
+      memory - begin);
+}
+
 static int get_ipc_handle(gpudata *b, GpuArrayIpcMemHandle *handle) {
   GA_TRY(check_buffer(b, "cuda_get_ipc_handle"));
   if (handle == NULL)
     return ga__fail_null("cuda_get_ipc_handle", "pointer for the handle");
-  if (ga__cuda.cuIpcGetMemHandle == NULL)
+  if (ga__cuda.cuIpcGetMemHandle == NULL || ga__cuda.cuMemGetAddressRange == NULL)
     return no_ipc("cuda_get_ipc_handle");
   const ga_cuda_device *d = b->context->device;
-  CUDA_RETURN(d, cuIpcGetMemHandle, handle, (CUdeviceptr)(uintptr_t)b->memory);
+  CUdeviceptr memory = (CUdeviceptr)(uintptr_t)b->memory;
+  GA_TRY(check_whole(d, memory));
+  CUDA_RETURN(d, cuIpcGetMemHandle, handle, memory);
 }
 
 /* Mapping of another process's memory. */

@@ -396,6 +396,16 @@ CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr address) 
   return mock_end(result);
 }
 
+/* An allocation begins at a multiple of 16 bytes; other addresses are within it. */
+CUresult cuMemGetAddressRange(CUdeviceptr *begin, size_t *size, CUdeviceptr memory) {
+  CUresult result = mock_begin();
+  if (result == CUDA_SUCCESS) {
+    *begin = memory - memory % 16;
+    *size = 16;
+  }
+  return mock_end(result);
+}
+
 /* A handle is the address; what was opened is counted as pinned. */
 CUresult cuIpcGetMemHandle(void *handle, CUdeviceptr memory) {
   CUresult result = mock_begin();

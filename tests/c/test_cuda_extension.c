@@ -102,6 +102,22 @@ static void test_views_of_the_same_memory(gpucontext *ctx) {
   gpudata_release(whole);
 }
 
+/* A handle would be of the whole allocation. */
+static void test_a_part_of_an_allocation_has_no_handle(gpucontext *ctx) {
+  CUdeviceptr memory = 0;
+  GpuArrayIpcMemHandle handle;
+  cuda_enter(ctx);
+  CHECK(mem_alloc(&memory, 64) == 0);
+  gpudata *part = cuda_make_buf(ctx, memory + 8, 32);
+  CHECK(part != NULL);
+  CHECK_STATUS(GA_VALUE_ERROR, cuda_get_ipc_handle(part, &handle));
+  CHECK_TEXT("begins 8 bytes within an allocation");
+  gpudata_release(part);
+  CHECK_OK(gpucontext_sync(ctx));
+  CHECK(mem_free(memory) == 0);
+  cuda_exit(ctx);
+}
+
 static void test_the_device_of_an_address(gpucontext *ctx) {
   CUdeviceptr memory = 0;
   int number = -1;
@@ -165,6 +181,7 @@ int main(void) {
     return 1;
   test_work_of_ones_own(ctx);
   test_views_of_the_same_memory(ctx);
+  test_a_part_of_an_allocation_has_no_handle(ctx);
   test_the_device_of_an_address(ctx);
   gpucontext_deref(ctx);
   test_adopted_contexts();

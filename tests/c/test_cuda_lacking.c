@@ -99,6 +99,9 @@ static void test_sharing_between_processes(gpucontext *ctx) {
     CHECK_STATUS(GA_DEVSUP_ERROR, get_handle(b, &handle));
     CHECK_TEXT("shares no memory between processes");
   }
+  WITH(cuMemGetAddressRange, NULL) {
+    CHECK_STATUS(GA_DEVSUP_ERROR, get_handle(b, &handle));
+  }
   WITH(cuIpcOpenMemHandle, NULL) {
     CHECK(open_handle(ctx, &handle, 64) == NULL);
     CHECK_TEXT("cuda_open_ipc_handle: this driver shares no memory");

@@ -20,7 +20,8 @@
  *                     the memory; GA_VALUE_ERROR if it is not CUDA's
  *   int cuda_get_ipc_handle(gpudata *, GpuArrayIpcMemHandle *)
  *   gpudata *cuda_open_ipc_handle(gpucontext *, GpuArrayIpcMemHandle *, size_t)
- *                     memory of another process on the same machine
+ *                     memory of another process on the same machine; a handle is of a
+ *                     whole allocation of CUDA's
  *
  * and "cl_...":
  *
