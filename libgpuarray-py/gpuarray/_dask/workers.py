@@ -17,6 +17,7 @@ from distributed import WorkerPlugin
 
 from gpuarray._core.devices import device_names
 from gpuarray._core.opening import get_default_context, set_default_context
+from gpuarray._dask import cuda_ipc
 from gpuarray._interop import pickling
 from gpuarray.config import settings
 
@@ -40,6 +41,8 @@ class DevicePlugin(WorkerPlugin):  # type: ignore[misc]
 
     def setup(self, worker: Any) -> None:
         """Take a device, unless another worker of this process has."""
+        if worker is not None:
+            cuda_ipc.install(worker)
         if self.token in _held:
             return
         self.teardown(worker)
