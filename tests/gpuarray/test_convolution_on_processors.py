@@ -120,6 +120,38 @@ def test_short_rows_without_padding(context, results):
         check(context, geometry_of(2, **options), (1, 2, 9, 27), (results, 2, 4, 5))
 
 
+PANELS = [pytest.param(results, marks=pytest.mark.oclgrind) for results in (8, 21)]
+
+
+@pytest.mark.parametrize("results", [*PANELS, 16, 24, 35, 64])
+def test_vectors_of_results(context, results):
+    """Panels of the result's gradient, of two and three vectors, for short rows."""
+    for options in ({}, {"stride": 2}, {"padding": ((0, 2), (3, 1)), "flip": True}):
+        check(context, geometry_of(2, **options), (2, 7, 8, 7), (results, 7, 3, 3))
+    for options in ({"dilation": (1, 2)}, {"stride": (3, 1)}, {"padding": "half"}):
+        check(context, geometry_of(2, **options), (1, 9, 9, 6), (results, 9, 2, 3))
+    check(context, geometry_of(2, groups=2), (2, 8, 6, 5), (2 * results, 4, 3, 2))
+
+
+def test_vectors_of_results_of_many_places(context):
+    """Chunks of places, and parts of them."""
+    for batch in (1, 16, 30):
+        image, filters = (batch, 30, 9, 9), (16, 30, 3, 3)
+        check(context, geometry_of(2, padding=1), image, filters, most=1)
+    check(context, geometry_of(2), (0, 30, 9, 9), (16, 30, 3, 3))
+
+
+def test_vectors_of_results_of_other_types_and_layouts(context):
+    image, filters = (3, 30, 6, 7), (16, 30, 3, 3)
+    for layout in ("wide", "last"):
+        check(context, geometry_of(2), image, filters, layout=layout, most=2)
+        check(context, geometry_of(2, stride=2), image, filters, layout=layout, most=2)
+    for dtype in ("float16", "bfloat16", "float64"):
+        check(context, geometry_of(2, padding=1), image, filters, dtype, most=1)
+    check(context, geometry_of(1), (40, 30, 5), (16, 30, 4), most=2)
+    check(context, geometry_of(3), (1, 30, 5, 4, 4), (16, 30, 3, 2, 3), most=2)
+
+
 @pytest.mark.parametrize(
     ("padding", "length"),
     [

@@ -10,6 +10,9 @@
 #define GA_CONV_PHASES 256
 /* Rows of a chunk of the gradient by filters. */
 #define GA_CONV_ROWS 256
+/* Places of a panel of the result's gradient: with AVX it is as large as the first
+ * cache. */
+#define GA_CONV_PLACES 512
 /* Elements of the image that stay in a processor's second cache. */
 #define GA_CONV_CACHE 32768
 
@@ -18,11 +21,13 @@ enum ga_conv_cpu_kernel {
   GA_CONV_CPU_RESULT,
   GA_CONV_CPU_IMAGE,
   GA_CONV_CPU_FILTERS,
+  GA_CONV_CPU_PANELS,
   GA_CONV_CPU_PARTS,
   GA_CONV_CPU_SCATTER
 };
 
-/* Block in registers: `tall` results by `broad` vectors, of places or of taps. */
+/* Block in registers: `tall` results by `broad` vectors, of places or of taps, or
+ * `tall` taps by `broad` vectors of results. */
 typedef struct ga_conv_block {
   unsigned char tall, broad;
 } ga_conv_block;
@@ -60,6 +65,8 @@ typedef struct ga_conv_rows {
 /* The image, the result's gradient and the filters as kernels read them: as the array
  * itself if vectors can be loaded from it, else as a copy that the caller releases. */
 int ga__conv_image_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv *c);
+/* Rows that are not split by phase, for kernels that read one element at a time. */
+int ga__conv_image_places(ga_conv_rows *out, const ga_conv *c);
 int ga__conv_result_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv *c);
 int ga__conv_filters_rows(ga_conv_rows *out, const ga_conv *c);
 /* True if the gradient by the image has phases, which have places of their own. Without

@@ -174,6 +174,15 @@ int ga__conv_image_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv
                  !is_flat && a[2].result >= ga__conv_lanes(c, a[2].result));
 }
 
+int ga__conv_image_places(ga_conv_rows *out, const ga_conv *c) {
+  const size_t outer[2] = {c->batch, c->groups * c->channels};
+  const ga_conv_axis *a = c->axes;
+  const size_t inner[GA_CONV_AXES] = {a[0].image, a[1].image, a[2].image};
+  const ga_conv_window window = image_window(c);
+  const split s = {1, 1, 1, window.length[2]};
+  return rows_of(out, c, &c->image, outer, inner, &window, &s, true);
+}
+
 int ga__conv_result_rows(ga_conv_rows *out, ga_conv_window *window, const ga_conv *c) {
   const size_t outer[2] = {c->batch, c->groups * c->results};
   const ga_conv_axis *a = c->axes;

@@ -3,6 +3,7 @@
 #include "c/base/dtype.h"
 #include "c/convolution/conv_cpu.h"
 #include "c/convolution/kernels/conv_cpu_filters.inc"
+#include "c/convolution/kernels/conv_cpu_panels.inc"
 #include "c/convolution/kernels/conv_cpu_parts.inc"
 #include "c/convolution/kernels/conv_cpu_places.inc"
 #include "c/convolution/kernels/conv_cpu_rows.inc"
@@ -96,20 +97,23 @@ static void add_types(ga_strbuf *text, const cpu_spec *s) {
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   static const char *const stems[] = {"conv_rows",    "conv_places", "conv_gradient",
-                                      "conv_filters", "conv_parts",  "conv_scatter"};
+                                      "conv_filters", "conv_panels", "conv_parts",
+                                      "conv_scatter"};
   const cpu_spec *s = spec;
   ga_strbuf text = {0};
   (void)ctx;
   add_types(&text, s);
   ga__strbuf_addf(&text,
-                  "#define CV_IS_GRADIENT %d\n#define CV_ROWS %u\n"
+                  "#define CV_IS_GRADIENT %d\n#define %s %u\n"
                   "#define %s %u\n#define CV_TAPS %d\n#define CV_SOME 256\n"
-                  "#define CV_MOST_ROWS %d\n",
-                  s->kind == GA_CONV_CPU_IMAGE, s->block.tall,
+                  "#define CV_MOST_ROWS %d\n#define CV_PLACES %d\n",
+                  s->kind == GA_CONV_CPU_IMAGE,
+                  s->kind == GA_CONV_CPU_PANELS ? "CV_MEET" : "CV_ROWS", s->block.tall,
                   s->kind == GA_CONV_CPU_FILTERS ? "CV_MEET" : "CV_VECTORS",
-                  s->block.broad, GA_CONV_TAPS, GA_CONV_ROWS);
+                  s->block.broad, GA_CONV_TAPS, GA_CONV_ROWS, GA_CONV_PLACES);
   ga__strbuf_add(&text, s->kind == GA_CONV_CPU_ROWS      ? conv_cpu_rows_text
                         : s->kind == GA_CONV_CPU_FILTERS ? conv_cpu_filters_text
+                        : s->kind == GA_CONV_CPU_PANELS  ? conv_cpu_panels_text
                         : s->kind == GA_CONV_CPU_PARTS   ? conv_cpu_parts_text
                         : s->kind == GA_CONV_CPU_SCATTER ? conv_cpu_scatter_text
                                                          : conv_cpu_places_text);

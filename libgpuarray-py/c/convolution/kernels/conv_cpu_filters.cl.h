@@ -52,9 +52,9 @@ void CV_NAME(GLOBAL_MEM CV_T *out, ga_size out_off, GLOBAL_MEM const CV_T *GA_AP
              ga_size x_off, GLOBAL_MEM const CV_T *GA_APART y, ga_size y_off,
              CV_TAPS_PARAMETERS, ga_int batch, ga_int groups, ga_int channels,
              ga_int results, ga_int length0, ga_int length1, ga_int length2,
-             ga_int chunk, ga_int some, ga_int xb, ga_int xg, ga_int xc, ga_int yb,
-             ga_int yg, ga_int yr, ga_int y0, ga_int y1, ga_int wp, ga_int wg,
-             ga_int wr, ga_int wc) {
+             ga_int chunk, ga_int xb, ga_int xg, ga_int xc, ga_int yb, ga_int yg,
+             ga_int yr, ga_int y0, ga_int y1, ga_int wp, ga_int wg, ga_int wr,
+             ga_int wc, ga_int some) {
   KERNEL_BEGIN;
   LOCAL_MEM ga_int x_at[CV_TAPS], w_at[CV_TAPS], x_row[CV_MOST_ROWS];
   LOCAL_MEM ga_int y_row[CV_MOST_ROWS];
