@@ -1,6 +1,7 @@
 /* CUDA's backend table. */
+#include "cuda/compile.h"
 #include "cuda/conditional.h"
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 #include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/library/blas.h"

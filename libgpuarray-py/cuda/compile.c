@@ -1,12 +1,14 @@
-/* Compiles CLUDA source by NVRTC, without a device. */
+/* Compiles CLUDA source by NVRTC. */
+#include "cuda/compile.h"
+
 #include <ctype.h>
 #define GPUARRAY_NO_CUDA /* cuda/api.h declares the names */
 #include <gpuarray/ext_cuda.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "c/backend/backend.h"
 #include "c/base/complex.h"
-#include "cuda/kernel.h"
 
 const char ga__cuda_prelude[] = {
 #include "prelude.inc"

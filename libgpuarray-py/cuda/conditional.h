@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_CONDITIONAL_H
 #define GA_CUDA_CONDITIONAL_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 /* Backend table entries; see c/backend/backend.h. */
 bool ga__cuda_graph_chooses(void *device);

@@ -1,5 +1,5 @@
 /* The current context and stream of a thread. */
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 int ga__cuda_enter(CUcontext *previous, const ga_cuda_device *device) {
   CUDA_TRY(cuCtxGetCurrent, previous);

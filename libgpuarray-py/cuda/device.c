@@ -1,5 +1,5 @@
 /* CUDA devices: enumeration, opening, memory, queues. */
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "c/device/buffer.h"
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 static ga_cuda_device *device_of(gpucontext *ctx, const char *operation) {
   if (ctx && ctx->backend == &ga__cuda_backend)

@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_GRAPH_H
 #define GA_CUDA_GRAPH_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 /* Concurrent lanes of products; each but the first has a workspace here. */
 #define GA_CUDA_LANES 3

@@ -1,6 +1,8 @@
 /* Modules and kernels on a CUDA device. */
 #include "cuda/kernel.h"
 
+#include "cuda/compile.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Streams of a CUDA device: waits, events and progress marks. */
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 enum { EVENT_DISABLE_TIMING = 2 };
 

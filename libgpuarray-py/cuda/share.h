@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_SHARE_H
 #define GA_CUDA_SHARE_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 extern const ga_sharing ga__cuda_sharing;
 

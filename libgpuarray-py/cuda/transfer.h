@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_TRANSFER_H
 #define GA_CUDA_TRANSFER_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 int ga__cuda_read_all(void *device, unsigned int n, const ga_reading *list);
 int ga__cuda_read(void *device, void *host, void *memory, size_t offset, size_t size);

@@ -2,6 +2,7 @@
 #include "opencl/kernel.h"
 #include "opencl/library/blas.h"
 #include "opencl/pinned.h"
+#include "opencl/platform.h"
 #include "opencl/share.h"
 #include "opencl/transfer.h"
 

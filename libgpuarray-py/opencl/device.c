@@ -1,10 +1,11 @@
 /* OpenCL devices: enumeration, opening, memory. */
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "opencl/platform.h"
 #include "opencl/transfer.h"
 
 /* ---- enumeration ---- */

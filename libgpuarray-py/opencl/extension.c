@@ -2,7 +2,7 @@
  * gpuarray/extension.h. */
 
 #include "c/device/buffer.h"
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 #include "opencl/share.h"
 
 static ga_opencl_device *device_of(gpucontext *ctx, const char *operation) {

@@ -2,7 +2,7 @@
 #ifndef GA_OPENCL_KERNEL_H
 #define GA_OPENCL_KERNEL_H
 
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 int ga__opencl_compile(void **program, void *device, const char *source,
                        ga_strbuf *log);

@@ -2,7 +2,7 @@
 #ifndef GA_OPENCL_PINNED_H
 #define GA_OPENCL_PINNED_H
 
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 extern const ga_pinning ga__opencl_pinning;
 

@@ -1,5 +1,5 @@
 /* OpenCL queues: waits, events, back pressure. */
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 int ga__opencl_wait(void *device) {
   ga_opencl_device *d = device;

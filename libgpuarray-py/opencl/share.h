@@ -2,7 +2,7 @@
 #ifndef GA_OPENCL_SHARE_H
 #define GA_OPENCL_SHARE_H
 
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 extern const ga_sharing ga__opencl_sharing;
 

@@ -2,7 +2,7 @@
 #ifndef GA_OPENCL_TRANSFER_H
 #define GA_OPENCL_TRANSFER_H
 
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 void *ga__opencl_host_address(void *device, void *memory);
 int ga__opencl_read(void *device, void *host, void *memory, size_t offset, size_t size);

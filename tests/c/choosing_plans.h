@@ -8,7 +8,7 @@
 
 #include "c/backend/backend.h"
 #include "c/device/context.h"
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 #include <gpuarray/plan.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "device_context.h"
 
 #include "c/device/context.h"
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 static ga_opencl_api *api; /* of the driver, whose functions are exchanged here */
 

@@ -2,7 +2,7 @@
 #include "null_context.h"
 
 #include "c/device/buffer.h"
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 static unsigned int references(gpudata *b) {
   unsigned int n = 0;

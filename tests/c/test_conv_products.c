@@ -2,7 +2,7 @@
  * item for each element: roles, layouts and groups. */
 #include "device_context.h"
 
-#include "c/convolution/conv.h"
+#include "c/convolution/conv_call.h"
 
 enum { MOST = 1 << 14, ND = 5 };
 

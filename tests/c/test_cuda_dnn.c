@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 /* ---- results ---- */
 

@@ -5,7 +5,7 @@
 #include "array_values.h"
 #include "device_context.h"
 
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 #include <gpuarray/index.h>
 
 #define SHAPE(...)                                                                     \

@@ -1,4 +1,5 @@
 /* Kernels that are compiled ahead, in batches and on threads. */
+#include "c/program/kernel_waits.h"
 #include "watched_kernels.h"
 
 static void test_kernels_that_wait(void) {

@@ -16,7 +16,7 @@
 #include <gpuarray/reduction.h>
 
 #include "c/system/host_blas.h"
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 static gpucontext *ctx;
 

@@ -3,7 +3,7 @@
 #include "elemwise_step.h"
 #include "float_sum.h"
 
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 #include <gpuarray/index.h>
 #include <gpuarray/plan.h>

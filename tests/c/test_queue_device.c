@@ -6,7 +6,7 @@
 #include <gpuarray/queue.h>
 
 #include "c/program/kernel.h"
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 #define N ((size_t)1 << 18)
 #define N_QUEUES 3

@@ -5,7 +5,7 @@
 
 #include <gpuarray/array.h>
 
-#include "c/reduce/reduce_source.h"
+#include "c/reduce/reduce_kernel.h"
 #include "c/reduce/reduction.h"
 
 static const gpuelemwise_arg input = {"x", GA_FLOAT, GE_READ};

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "c/reduce/rows.h"
+#include "c/reduce/rows_call.h"
 
 static char
     launched[128]; /* the latest kernel, which on the null backend is its name */

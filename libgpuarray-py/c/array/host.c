@@ -2,7 +2,7 @@
 #include "c/array/array.h"
 #include "c/base/dtype.h"
 #include "c/device/host_pool.h"
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 #define LEAST ((size_t)16 << 10) /* bytes; below, pooled memory does not pay */
 

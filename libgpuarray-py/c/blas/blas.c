@@ -1,5 +1,5 @@
 /* BLAS on arrays: checks, and the one product that all routines are. */
-#include "c/blas/blas.h"
+#include "c/blas/products.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "c/base/dtype.h"
-#include "c/blas/blas.h"
+#include "c/blas/products.h"
 
 /* ---- operands ---- */
 

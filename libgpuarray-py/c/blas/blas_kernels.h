@@ -2,7 +2,7 @@
 #ifndef GA_C_BLAS_KERNELS_H
 #define GA_C_BLAS_KERNELS_H
 
-#include "c/elemwise/elemwise_source.h"
+#include "c/elemwise/elemwise_spec.h"
 
 /* Kernels; element strides of any sign (the output's not 0). Deterministic: every sum
  * has a fixed order. The output is read only if beta is not 0.

@@ -1,10 +1,10 @@
 /* Products: dispatch to the vendor's BLAS or our own kernels, with copies where
  * needed. */
-#include "c/blas/blas.h"
+#include "c/blas/products.h"
 
 #include <string.h>
 
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 /* ---- conversion to BLAS calls ---- */
 

@@ -3,7 +3,7 @@
 #define GA_C_GEMM_ARGS_H
 
 #include "c/base/counts.h"
-#include "c/blas/blas.h"
+#include "c/blas/products.h"
 
 static inline bool ga__is_zero(const double factor[2]) {
   return factor[0] == 0 && factor[1] == 0;

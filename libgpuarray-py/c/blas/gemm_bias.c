@@ -1,6 +1,6 @@
 /* GEMM with bias and activation: fused by the vendor's epilogue, or in two passes. */
 #include "c/base/dtype.h"
-#include "c/blas/blas.h"
+#include "c/blas/products.h"
 #include <gpuarray/elemwise.h>
 
 static int check(const GpuArray *A, const GpuArray *bias, const GpuArray *C,

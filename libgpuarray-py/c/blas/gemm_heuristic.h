@@ -2,7 +2,7 @@
 #ifndef GA_C_GEMM_HEURISTIC_H
 #define GA_C_GEMM_HEURISTIC_H
 
-#include "c/blas/blas.h"
+#include "c/blas/products.h"
 
 /* True if vector loads are aligned along the axis of stride 1: the other stride and the
  * batch stride are multiples of the vector. */

@@ -1,8 +1,8 @@
 /* Convolutions: the arrays, and the choice of a kernel. */
 #include "c/convolution/conv_choice.h"
+#include "c/convolution/conv_gpu.h"
 #include "c/convolution/conv_map.h"
-#include "c/convolution/conv_tiles.h"
-#include "c/dnn/batch_norm.h"
+#include "c/dnn/normalization.h"
 
 #include <string.h>
 

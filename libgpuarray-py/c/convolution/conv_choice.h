@@ -3,7 +3,7 @@
 #ifndef GA_C_CONV_CHOICE_H
 #define GA_C_CONV_CHOICE_H
 
-#include "c/convolution/conv.h"
+#include "c/convolution/conv_call.h"
 
 enum ga_conv_way {
   GA_CONV_BY_OWN,

@@ -1,7 +1,7 @@
 /* Convolutions on processors: by blocks of results and vectors of places, without
  * im2col. */
-#include "c/convolution/conv_cpu.h"
 #include "c/base/counts.h"
+#include "c/convolution/conv_cpu_call.h"
 
 bool ga__conv_cpu_takes(const ga_conv *c) {
   double taps = 1, phases = 1;

@@ -1,7 +1,7 @@
 /* Gradient of a convolution by its filters, on processors. */
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
-#include "c/convolution/conv_cpu.h"
+#include "c/convolution/conv_cpu_call.h"
 
 /* How the work is divided: `jobs` blocks of results, in `groups` and, where these are
  * few, parts of the rows or places; a group goes through its part by `chunk`, and

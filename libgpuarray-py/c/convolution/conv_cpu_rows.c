@@ -1,7 +1,7 @@
 /* Convolutions on processors: rows that vectors can be loaded from. */
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
-#include "c/convolution/conv_cpu.h"
+#include "c/convolution/conv_cpu_call.h"
 
 /* The last axis of a copy: phase p has `line` elements p * apart + j * every. */
 typedef struct split {

@@ -2,7 +2,7 @@
  * products to where they belong. */
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
-#include "c/convolution/conv_cpu.h"
+#include "c/convolution/conv_cpu_call.h"
 
 static bool has_padding(const ga_conv_axis *a) {
   return a->before > 0 ||

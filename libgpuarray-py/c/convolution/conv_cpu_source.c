@@ -1,7 +1,7 @@
 /* Convolutions on processors: kernels, and blocks that fit registers. */
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
-#include "c/convolution/conv_cpu.h"
+#include "c/convolution/conv_cpu_call.h"
 #include "c/convolution/kernels/conv_cpu_filters.inc"
 #include "c/convolution/kernels/conv_cpu_panels.inc"
 #include "c/convolution/kernels/conv_cpu_parts.inc"

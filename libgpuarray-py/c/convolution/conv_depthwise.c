@@ -2,8 +2,8 @@
  * memory, and a product of matrices would have one row. */
 #include "c/convolution/kernels/conv_depthwise.inc"
 #include "c/base/counts.h"
+#include "c/convolution/conv_gpu.h"
 #include "c/convolution/conv_map.h"
-#include "c/convolution/conv_tiles.h"
 #include "c/convolution/kernels/conv_depthwise_filters.inc"
 #include "c/dnn/conv_words.h"
 #include "c/program/kernel_table.h"

@@ -1,6 +1,6 @@
 /* Convolutions by the kernel that serves all of them. */
 #include "c/convolution/kernels/conv_direct.inc"
-#include "c/convolution/conv.h"
+#include "c/convolution/conv_call.h"
 #include "c/dnn/conv_words.h"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"

@@ -2,7 +2,7 @@
 #ifndef GA_C_CONV_GATHER_H
 #define GA_C_CONV_GATHER_H
 
-#include "c/convolution/conv.h"
+#include "c/convolution/conv_call.h"
 
 /* An axis of the gather: columns and terms meet at place column * step + first + term *
  * by of array b, of that length. */

@@ -1,5 +1,5 @@
 /* Geometry of convolutions: lengths, checks and sizes. */
-#include "c/convolution/conv.h"
+#include "c/convolution/conv_call.h"
 
 void gpuconv_init(gpuconv *c, unsigned int nd) {
   if (c == NULL)

@@ -1,7 +1,7 @@
 /* Convolutions by filters of one element: products of matrices. */
 #include "c/base/dtype.h"
-#include "c/blas/blas.h"
-#include "c/convolution/conv.h"
+#include "c/blas/products.h"
+#include "c/convolution/conv_call.h"
 
 enum { LEAST_PLACES = 64 }; /* of an image, on GPUs */
 

@@ -1,5 +1,5 @@
 /* Convolutions on GPUs: tile shapes, split terms, and launches. */
-#include "c/convolution/conv_tiles.h"
+#include "c/convolution/conv_gpu.h"
 
 #include "c/base/counts.h"
 #include "c/base/dtype.h"

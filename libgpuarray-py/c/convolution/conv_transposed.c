@@ -2,7 +2,7 @@
 #include "c/convolution/kernels/conv_transposed.inc"
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
-#include "c/convolution/conv_tiles.h"
+#include "c/convolution/conv_gpu.h"
 #include "c/dnn/conv_words.h"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "c/convolution/conv_gpu.h"
 #include "c/convolution/conv_map.h"
-#include "c/convolution/conv_tiles.h"
 #include "c/system/ending.h"
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 /* ---- description ---- */
 

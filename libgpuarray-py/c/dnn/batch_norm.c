@@ -1,5 +1,5 @@
 /* Batch normalisation: checks, views of parameters, and its passes in order. */
-#include "c/dnn/batch_norm.h"
+#include "c/dnn/normalization.h"
 
 #include <gpuarray/dnn.h>
 

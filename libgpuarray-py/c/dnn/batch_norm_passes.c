@@ -1,6 +1,6 @@
 /* Reductions and elementwise passes of batch normalisation, kept per context. */
-#include "c/dnn/batch_norm.h"
-#include "c/elemwise/elemwise.h"
+#include "c/dnn/normalization.h"
+#include "c/elemwise/elemwise_private.h"
 #include "c/program/kept_objects.h"
 #include "c/reduce/reduction.h"
 

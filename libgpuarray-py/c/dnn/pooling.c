@@ -1,5 +1,5 @@
 /* Pooling: geometry, checks, and layouts that the kernels take. */
-#include "c/dnn/pooling.h"
+#include "c/dnn/pooling_call.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "c/dnn/conv_words.h"
 #include "c/dnn/kernels/pool.inc"
 #include "c/dnn/kernels/pool_grad.inc"
-#include "c/dnn/pooling.h"
+#include "c/dnn/pooling_call.h"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 

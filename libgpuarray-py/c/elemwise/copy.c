@@ -5,7 +5,7 @@
  * context. */
 #include <string.h>
 
-#include "c/elemwise/elemwise.h"
+#include "c/elemwise/elemwise_private.h"
 #include "c/elemwise/kernels/round_to_odd.inc"
 #include "c/program/kernel_text.h"
 

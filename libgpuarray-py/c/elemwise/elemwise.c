@@ -1,5 +1,5 @@
 /* GpuElemwise: creation and release. */
-#include "c/elemwise/elemwise.h"
+#include "c/elemwise/elemwise_private.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Calls of elementwise objects: checks, and copies of inputs that alias outputs. */
-#include "c/elemwise/elemwise_run.h"
+#include "c/elemwise/elemwise_state.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_ELEMWISE_MAP_H
 #define GA_C_ELEMWISE_MAP_H
 
-#include "c/elemwise/elemwise_run.h"
+#include "c/elemwise/elemwise_state.h"
 
 /* An epilogue: an expression of at most GA_MAPPED_ARGS arguments; input `made` is what
  * the kernel computes, `values` has all others. Arrays are aligned and broadcast to the

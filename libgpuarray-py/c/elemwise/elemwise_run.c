@@ -1,6 +1,6 @@
 /* Selects and launches the kernel for the arrays' layout: flat (all contiguous in one
  * order), else strided over as few axes as possible, or tiled where orders differ. */
-#include "c/elemwise/elemwise_run.h"
+#include "c/elemwise/elemwise_state.h"
 
 #include <string.h>
 

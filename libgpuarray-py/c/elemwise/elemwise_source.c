@@ -1,6 +1,6 @@
 /* The kernel texts of an elementwise expression: what the words (EL_...) of the files
  * in kernels/ stand for. */
-#include "c/elemwise/elemwise_source.h"
+#include "c/elemwise/elemwise_spec.h"
 
 #include <string.h>
 

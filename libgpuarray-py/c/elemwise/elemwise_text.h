@@ -2,7 +2,7 @@
 #ifndef GA_C_ELEMWISE_TEXT_H
 #define GA_C_ELEMWISE_TEXT_H
 
-#include "c/elemwise/elemwise_source.h"
+#include "c/elemwise/elemwise_spec.h"
 
 /* The number of the element: it has offset and strides, as an array, but no memory. */
 static inline bool ga__elem_is_index(const gpuelemwise_arg *arg) {

@@ -1,5 +1,5 @@
 /* Kernel variants of a GpuElemwise: compiled on demand, kept in the object. */
-#include "c/elemwise/elemwise_run.h"
+#include "c/elemwise/elemwise_state.h"
 #include "c/program/kernel_text.h"
 
 static bool serves(const ga_elem_variant *v, const ga_elem_wanted *w) {

@@ -2,7 +2,7 @@
 #ifndef GA_C_ELEMWISE_WALK_H
 #define GA_C_ELEMWISE_WALK_H
 
-#include "c/elemwise/elemwise_run.h"
+#include "c/elemwise/elemwise_state.h"
 
 /* Adjacent threads take adjacent elements of the last axis; strides of the leader are
  * not negative. Arrays are numbered without the scalars. */

@@ -2,7 +2,7 @@
 #ifndef GA_C_FUNCTION_H
 #define GA_C_FUNCTION_H
 
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 #include "c/system/turn.h"
 #include <gpuarray/function.h>
 

@@ -5,7 +5,7 @@
 #include "c/index/kernels/index_last.inc"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
-#include "c/sort/sort.h"
+#include "c/sort/sort_task.h"
 
 /* ---- operands ---- */
 

@@ -1,6 +1,6 @@
 /* Slot number of each index, to sort by. */
 #include "c/index/index_walk.h"
-#include "c/sort/sort.h"
+#include "c/sort/sort_task.h"
 
 int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
   ga_index_walk w;

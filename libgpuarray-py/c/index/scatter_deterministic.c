@@ -1,12 +1,12 @@
 /* Deterministic scatter-add: sorts the index numbers by slot, then a segmented
  * reduction in runs, repeated on the partial sums until one run is left. */
-#include "c/index/scatter_deterministic.h"
+#include "c/index/scatter_source.h"
 
 #include <string.h>
 
 #include "c/index/index_walk.h"
 #include "c/program/kernel_table.h"
-#include "c/sort/sort.h"
+#include "c/sort/sort_task.h"
 
 /* Axes iterated together by elements and values. */
 typedef struct axes {

@@ -1,5 +1,5 @@
 /* Source generator of deterministic scatter-add, and of slot-parallel put. */
-#include "c/index/scatter_deterministic.h"
+#include "c/index/scatter_source.h"
 
 #include <stdio.h>
 

@@ -4,13 +4,13 @@
  * convolution of power-of-two length (Bluestein's algorithm). An inverse transform
  * swaps real and imaginary parts at both ends. Tables are computed on the host in
  * double precision when a transform is recorded; the recording retains them. */
-#include "c/library/fourier.h"
+#include "c/library/fourier_spec.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "c/program/kernel_table.h"
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 enum {
   LARGEST = 61, /* largest prime factor without Bluestein */

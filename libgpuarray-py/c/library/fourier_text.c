@@ -1,5 +1,5 @@
 /* Source of an FFT pass. */
-#include "c/library/fourier.h"
+#include "c/library/fourier_spec.h"
 #include "c/library/kernels/fourier.inc"
 #include "c/program/kernel_text.h"
 

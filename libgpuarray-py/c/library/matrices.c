@@ -1,5 +1,5 @@
 /* Batched factorizations by our own kernels. */
-#include "c/library/matrices.h"
+#include "c/library/matrices_spec.h"
 
 #include "c/program/kernel_table.h"
 

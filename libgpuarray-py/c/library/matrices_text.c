@@ -7,7 +7,7 @@
 #include "c/library/kernels/qr.inc"
 #include "c/library/kernels/solve.inc"
 #include "c/library/kernels/svd.inc"
-#include "c/library/matrices.h"
+#include "c/library/matrices_spec.h"
 #include "c/program/kernel_text.h"
 
 int ga__matrices_source(ga_source *out, const gpucontext *ctx, const void *spec) {

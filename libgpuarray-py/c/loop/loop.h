@@ -4,7 +4,7 @@
 #ifndef GA_C_LOOP_H
 #define GA_C_LOOP_H
 
-#include "c/elemwise/elemwise_run.h"
+#include "c/elemwise/elemwise_state.h"
 #include "c/reduce/reduce_object.h"
 
 enum ga_loop_kind {

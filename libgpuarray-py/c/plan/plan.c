@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
   if (res == NULL || ctx == NULL || name == NULL)

@@ -1,9 +1,9 @@
 /* Plans: adding compute steps and views. */
 #include <string.h>
 
-#include "c/elemwise/elemwise.h"
-#include "c/plan/plan.h"
-#include "c/reduce/reduce_source.h"
+#include "c/elemwise/elemwise_private.h"
+#include "c/plan/plan_state.h"
+#include "c/reduce/reduce_kernel.h"
 #include "c/reduce/reduction.h"
 
 static int check_rank(const GpuPlan *p, const char *step, unsigned int value,

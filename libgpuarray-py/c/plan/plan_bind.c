@@ -3,7 +3,7 @@
 
 #include "c/array/array.h"
 #include "c/base/label.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 void ga__bound_free(ga_bound *bound) {
   if (bound == NULL)

@@ -1,7 +1,7 @@
 /* Bodies: the steps of a callback step, for programs without the callback, and of a
  * loop's iteration. */
 #include "c/array/array.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 /* The step that computes the value: a callback or a loop. */
 static int find_step(ga_step **out, GpuPlan *p, unsigned int value) {

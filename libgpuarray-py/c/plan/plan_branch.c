@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
                    unsigned int condition, unsigned int a, unsigned int b) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 /* Checks the arrays; NULL inputs are integers. */
 static int check_call(unsigned int n_out, GpuArray *const *outs, unsigned int n_in,

@@ -6,8 +6,8 @@
  * both sides share memory if possible, else the side that runs is copied. If recording
  * fails (sides of different shape, or an error in a branch that would not run), the
  * call runs in stages. */
-#include "c/plan/plan.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/plan_state.h"
+#include "c/plan/stages_state.h"
 
 /* Failed recordings before giving up. */
 #define MOST_REFUSALS 8

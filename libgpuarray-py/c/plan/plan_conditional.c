@@ -1,5 +1,5 @@
 /* Recording of a plan whose conditions the device evaluates. */
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 #include <string.h>
 

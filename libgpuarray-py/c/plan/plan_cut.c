@@ -1,7 +1,7 @@
 /* Where a plan is cut into stages: at its waits for integers (GpuPlan_read), behind
  * loops that the host runs iteration by iteration, and in a plan of several contexts
  * where another one goes on and behind copies between them. */
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 bool ga__plan_is_cut(const GpuPlan *p) {
   bool is_cut = ga__plan_places(p) > 1;

@@ -1,7 +1,7 @@
 /* Cache of a plan's bindings: look-up by signature, LRU eviction. */
 #include <string.h>
 
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 static size_t signature_bytes(const GpuPlan *p) {
   return p->signature.length * sizeof *p->signature.words;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan/plan.h"
-#include "c/routines/routines.h"
+#include "c/plan/plan_state.h"
+#include "c/routines/routine.h"
 
 /* ---- shapes of what is not made yet ---- */
 

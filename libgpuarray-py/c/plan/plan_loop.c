@@ -5,7 +5,7 @@
 #include "c/array/array.h"
 #include "c/base/shape.h"
 #include "c/device/buffer.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 #include "c/system/interrupt.h"
 
 static unsigned int count_carried(const char *takes) {

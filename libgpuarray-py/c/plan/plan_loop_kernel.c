@@ -9,7 +9,7 @@
 #include "c/array/array.h"
 #include "c/base/shape.h"
 #include "c/loop/loop.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 #define NO_AXIS UINT32_MAX /* of length 1 */
 

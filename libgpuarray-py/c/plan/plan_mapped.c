@@ -2,8 +2,8 @@
  * reader, too. */
 #include "c/array/array.h"
 #include "c/blas/gemm_epilogue.h"
-#include "c/plan/plan.h"
-#include "c/routines/routines.h"
+#include "c/plan/plan_state.h"
+#include "c/routines/routine.h"
 
 /* ---- choice of the steps ---- */
 

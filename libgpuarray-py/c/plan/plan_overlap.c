@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 /* ---- roots of views ---- */
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_PLAN_OVERLAP_H
 #define GA_C_PLAN_OVERLAP_H
 
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 /* The inputs of a run, some replaced by copies. */
 typedef struct ga_apart {

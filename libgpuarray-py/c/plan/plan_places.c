@@ -1,7 +1,7 @@
 /* Plans of several contexts: adding contexts, and copies between them. */
 #include <string.h>
 
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 int GpuPlan_add_context(GpuPlan *p, unsigned int *place, gpucontext *ctx) {
   GA_TRY(ga__plan_check_given(p, "context", place, ctx));

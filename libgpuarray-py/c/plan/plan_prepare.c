@@ -1,8 +1,8 @@
 /* Compilation ahead of a run: the kernels of a plan's steps, and those declared by
  * GpuPlan_needs_*. */
-#include "c/blas/blas.h"
-#include "c/elemwise/elemwise_run.h"
-#include "c/plan/plan_stages.h"
+#include "c/blas/products.h"
+#include "c/elemwise/elemwise_state.h"
+#include "c/plan/stages_state.h"
 #include "c/reduce/reduce_object.h"
 #include "c/reduce/reduction.h"
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
-#include "c/plan/plan.h"
-#include "c/routines/routines.h"
+#include "c/plan/plan_state.h"
+#include "c/routines/routine.h"
 
 const char *ga__routine_name(const ga_routine_step *r) {
   return r->row->name;

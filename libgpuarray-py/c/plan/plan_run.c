@@ -5,7 +5,7 @@
 #include "c/device/device_errors.h"
 #include "c/device/queue.h"
 #include "c/plan/plan_overlap.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   const ga_value *v = &p->graph.values[p->graph.inputs[i]];

@@ -4,7 +4,7 @@
  * renumbered; it borrows what they own. Its inputs are the arrays and integers that it
  * reads of earlier stages, its outputs the arrays that later ones read. Constant
  * integers are copied into each stage: as inputs they would be in its signature. */
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 #include <string.h>
 

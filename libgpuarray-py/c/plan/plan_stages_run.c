@@ -1,6 +1,6 @@
 /* Running stages: each stage's plan, then its reads, its copies between contexts and
  * its loop. */
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 #include <limits.h>
 #include <string.h>

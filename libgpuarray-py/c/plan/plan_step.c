@@ -3,7 +3,7 @@
 
 #include "c/array/array.h"
 #include "c/device/device_errors.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 /* Host integers wrap as NumPy's int64: in unsigned arithmetic, for signed overflow is
  * undefined. Division by -1 is a negation: the processor traps on INT64_MIN / -1. */

@@ -3,7 +3,7 @@
  * meanwhile is queued before the host waits, where it must. */
 #include "c/array/array.h"
 #include "c/base/label.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 static int with_label(int (*work)(void *with), void *with, const ga_step *s) {
   const char *label = ga__intern(s->label);

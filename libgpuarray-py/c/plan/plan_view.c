@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 /* ---- the step ---- */
 

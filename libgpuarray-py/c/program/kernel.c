@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "c/device/recorder.h"
+#include "c/program/kernel_waits.h"
 #include "c/system/dump.h"
 
 #define N_BUCKETS 256

@@ -46,10 +46,6 @@ typedef struct ga_source {
 /* True if a user's text declares itself closed by its first line, GA_SELF_CONTAINED. */
 bool ga__kernel_is_closed(const char *text);
 
-/* True if the text has one kernel, whose first statement is KERNEL_BEGIN, and nothing
- * by which the compiler may read memory before it: GA_RESTRICT, __ldg. */
-bool ga__kernel_waits(const char *text);
-
 /* "<stem>_<hash of text>". */
 void ga__kernel_name(char out[GA_KERNEL_NAME], const char *stem, const char *text);
 

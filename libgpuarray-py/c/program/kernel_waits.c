@@ -1,8 +1,8 @@
 /* Kernels that wait, found by their text. */
+#include "c/program/kernel_waits.h"
+
 #include <ctype.h>
 #include <string.h>
-
-#include "c/program/kernel.h"
 
 static bool is_letter(char c) {
   return isalnum((unsigned char)c) || c == '_';

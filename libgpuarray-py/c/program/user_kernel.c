@@ -6,6 +6,7 @@
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
 #include "c/program/kernel.h"
+#include "c/program/kernel_waits.h"
 #include "c/system/dump.h"
 
 #define DEFAULT_THREADS 256

@@ -4,7 +4,7 @@
 
 #include "c/array/array.h"
 #include "c/base/counts.h"
-#include "c/reduce/reduce_source.h"
+#include "c/reduce/reduce_kernel.h"
 
 /* Kept or reduced axes, outermost first. strides[i]: input i; strides[n]: the results,
  * in elements (kept axes), or the positions (reduced axes). */

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "c/reduce/reduce_source.h"
+#include "c/reduce/reduce_kernel.h"
 
 /* A compiled variant; append-only. */
 typedef struct ga_reduce_variant {

@@ -1,5 +1,5 @@
 /* Source generator of reduction kernels: the macros for the files in kernels/. */
-#include "c/reduce/reduce_source.h"
+#include "c/reduce/reduce_kernel.h"
 
 #include <stdio.h>
 #include <string.h>

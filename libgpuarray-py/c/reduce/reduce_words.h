@@ -3,7 +3,7 @@
 #define GA_C_REDUCE_WORDS_H
 
 #include "c/elemwise/elemwise_text.h"
-#include "c/reduce/reduce_source.h"
+#include "c/reduce/reduce_kernel.h"
 
 static inline bool ga__reduce_is_walked(const gpuelemwise_arg *arg) {
   return !(arg->flags & GE_SCALAR);

@@ -1,5 +1,5 @@
 /* Launches row kernels: arguments, specialization, grid. */
-#include "c/reduce/rows.h"
+#include "c/reduce/rows_call.h"
 
 #include <string.h>
 

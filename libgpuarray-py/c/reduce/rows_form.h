@@ -3,7 +3,7 @@
 #define GA_C_ROWS_FORM_H
 
 #include "c/base/counts.h"
-#include "c/reduce/rows.h"
+#include "c/reduce/rows_call.h"
 
 /* A call with arrays that fit its letters. */
 typedef struct ga_rows_problem {

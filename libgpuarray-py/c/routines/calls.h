@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
-#include "c/routines/routines.h"
+#include "c/routines/routine.h"
 
 /* Normalizes an axis that may be negative. */
 static inline int check_axis(unsigned int *axis, const GpuArray *a, long long number,

@@ -1,5 +1,5 @@
 /* Layers of neural networks. */
-#include "c/convolution/conv.h"
+#include "c/convolution/conv_call.h"
 #include "c/device/context.h"
 #include "c/routines/calls.h"
 

@@ -5,8 +5,8 @@
 #include <gpuarray/scan.h>
 #include <gpuarray/sort.h>
 
-#include "c/library/fourier.h"
-#include "c/library/matrices.h"
+#include "c/library/fourier_spec.h"
+#include "c/library/matrices_spec.h"
 #include "c/reduce/reduction.h"
 
 /* ---- sorting ---- */

@@ -1,5 +1,5 @@
 /* Table of the library's routines that plans call by name. */
-#include "c/reduce/rows.h"
+#include "c/reduce/rows_call.h"
 #include "c/routines/calls.h"
 #include "c/routines/kernel_routine.h"
 

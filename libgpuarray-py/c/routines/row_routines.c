@@ -1,7 +1,7 @@
 /* Row programs, and kernels of the program's own. */
 #include "c/routines/calls.h"
 
-#include "c/reduce/rows.h"
+#include "c/reduce/rows_call.h"
 #include "c/routines/kernel_routine.h"
 
 /* ---- row programs ---- */

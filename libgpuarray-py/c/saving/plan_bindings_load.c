@@ -4,7 +4,7 @@
 #include "c/array/array.h"
 #include "c/base/label.h"
 #include "c/device/device_errors.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 #include "c/saving/plan_bindings.h"
 
 typedef struct binding_reader {

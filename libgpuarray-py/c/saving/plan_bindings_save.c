@@ -1,7 +1,7 @@
 /* Serializes the bindings of a plan. */
 #include "c/array/array.h"
 #include "c/device/device_errors.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 #include "c/saving/plan_bindings.h"
 
 static bool is_of_reports(const gpudata *buffer) {

@@ -1,6 +1,6 @@
 /* The start of a plan's file: header, name, and the names of its contexts. */
 #include "c/saving/plan_file.h"
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 #define GA_C_PLAN_FILE_H
 
 #include "c/base/hash.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 #include "c/system/bytes.h"
 
 #define GA_PLAN_MARK "gpuplan\n"

@@ -5,7 +5,7 @@
  * and the source by which it is found (none for a user's kernel). */
 #include <string.h>
 
-#include "c/plan/plan_stages.h"
+#include "c/plan/stages_state.h"
 #include "c/saving/plan_file.h"
 #include "c/tape/tape_state.h"
 

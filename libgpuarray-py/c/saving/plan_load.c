@@ -3,7 +3,7 @@
 
 #include "c/array/array.h"
 #include "c/base/hash.h"
-#include "c/reduce/reduce_source.h"
+#include "c/reduce/reduce_kernel.h"
 #include "c/saving/plan_file.h"
 
 /* Arguments of a step. */

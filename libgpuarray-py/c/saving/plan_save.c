@@ -3,7 +3,7 @@
 
 #include "c/array/array.h"
 #include "c/base/hash.h"
-#include "c/elemwise/elemwise_run.h"
+#include "c/elemwise/elemwise_state.h"
 #include "c/reduce/reduction.h"
 #include "c/routines/kernel_routine.h"
 #include "c/saving/plan_file.h"

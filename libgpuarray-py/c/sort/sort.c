@@ -1,5 +1,5 @@
 /* Sorting along an axis: checks, and contiguous rows of the operands. */
-#include "c/sort/sort.h"
+#include "c/sort/sort_task.h"
 
 #include "c/scan/scan.h"
 #include <gpuarray/sort.h>

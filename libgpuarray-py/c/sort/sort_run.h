@@ -3,7 +3,7 @@
 #define GA_C_SORT_RUN_H
 
 #include "c/base/counts.h"
-#include "c/sort/sort.h"
+#include "c/sort/sort_task.h"
 
 /* Buffers of a launch; unused ones get any buffer. */
 typedef struct ga_sort_moves {

@@ -1,7 +1,7 @@
 /* Formats of sparse matrices, and the order of values. Sorts are stable radix sorts, in
  * which what belongs to a key moves with it. */
 #include "c/base/counts.h"
-#include "c/sort/sort.h"
+#include "c/sort/sort_task.h"
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
 

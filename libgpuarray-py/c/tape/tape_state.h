@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 
 /* FIND evaluates a condition; IF to ELSE (or END) runs if it is true, ELSE to END if
  * not. */

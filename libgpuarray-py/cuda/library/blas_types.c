@@ -1,5 +1,5 @@
 /* Types, addresses and error texts of cuBLAS. */
-#include "cuda/library/blas.h"
+#include "cuda/library/blas_types.h"
 
 int ga__cuda_blas_fail(cublasStatus result, const char *call) {
   const char *name = NULL, *text = NULL;

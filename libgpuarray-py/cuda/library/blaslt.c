@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "cuda/library/blas.h"
+#include "cuda/library/blas_types.h"
 
 #define WORKSPACE ((size_t)32 << 20) /* bytes; NVIDIA's advice for Hopper */
 #define CHOICES 16                   /* cached algorithms of a queue */

@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_BLASLT_H
 #define GA_CUDA_BLASLT_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 /* True if cuBLASLt is installed and supports the product; loads it. */
 bool ga__cuda_lt_serves(void *device, const ga_blas_call *call);

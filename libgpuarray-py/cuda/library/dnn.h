@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_DNN_H
 #define GA_CUDA_DNN_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 extern const ga_dnn ga__cuda_dnn;
 

@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_DNN_CHOICE_H
 #define GA_CUDA_DNN_CHOICE_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 #include "cuda/library/dnn_graph.h"
 
 /* What chooses: the context is current, the handles' lock held. */

@@ -2,7 +2,24 @@
 #ifndef GA_CUDA_DNN_DESCRIPTORS_H
 #define GA_CUDA_DNN_DESCRIPTORS_H
 
-#include "cuda/library/dnn_graph.h"
+#include "c/base/status.h"
+#include "cuda/api.h"
+
+/* Descriptors that are destroyed together; the last one is what the others are for. */
+enum { GA_DNN_DESCRIPTORS = 64 };
+typedef struct ga_dnn_descriptors {
+  cudnnDescriptor list[GA_DNN_DESCRIPTORS];
+  unsigned int n;
+} ga_dnn_descriptors;
+
+void ga__dnn_destroy(ga_dnn_descriptors *d);
+static inline cudnnDescriptor ga__dnn_last(const ga_dnn_descriptors *d) {
+  return d->list[d->n - 1];
+}
+
+/* Fails with cuDNN's text: GA_DEVSUP_ERROR for what it does not support. */
+int ga__dnn_fail(cudnnStatus result, const char *call);
+#define DNN_TRY(name, ...) CUDA_LIBRARY_TRY(ga__dnn_fail, name, __VA_ARGS__)
 
 /* cudnnBackendDescriptorType */
 enum ga_dnn_kind {

@@ -5,7 +5,7 @@
  * the device or the graph does not suit do not finalize. */
 #include <string.h>
 
-#include "cuda/library/dnn_descriptors.h"
+#include "cuda/library/dnn_graph.h"
 
 /* Not mode B: cuDNN 9.19 ends the process in it, for small gradients by filters. */
 enum { MODE_FALLBACK = 2, MODE_A = 3 };

@@ -1,8 +1,6 @@
 /* cuDNN's operation graph of one convolution, and its execution plans. */
 #include "cuda/library/dnn_graph.h"
 
-#include "cuda/library/dnn_descriptors.h"
-
 enum { DATA_FLOAT = 0, DATA_DOUBLE = 1, DATA_HALF = 2, DATA_BFLOAT16 = 9 };
 enum { MODE_CONVOLUTION = 0, MODE_CROSS_CORRELATION = 1 };
 

@@ -3,7 +3,7 @@
 #define GA_CUDA_DNN_GRAPH_H
 
 #include "c/backend/backend.h"
-#include "cuda/api.h"
+#include "cuda/library/dnn_descriptors.h"
 
 enum { GA_DNN_AXES = 2 + GA_DNN_MAX_AXES };
 
@@ -39,22 +39,6 @@ typedef struct ga_dnn_engine {
   ga_dnn_knob knobs[GA_DNN_KNOBS];
   int64_t cost;
 } ga_dnn_engine;
-
-/* Descriptors that are destroyed together; the last one is what the others are for. */
-enum { GA_DNN_DESCRIPTORS = 64 };
-typedef struct ga_dnn_descriptors {
-  cudnnDescriptor list[GA_DNN_DESCRIPTORS];
-  unsigned int n;
-} ga_dnn_descriptors;
-
-void ga__dnn_destroy(ga_dnn_descriptors *d);
-static inline cudnnDescriptor ga__dnn_last(const ga_dnn_descriptors *d) {
-  return d->list[d->n - 1];
-}
-
-/* Fails with cuDNN's text: GA_DEVSUP_ERROR for what it does not support. */
-int ga__dnn_fail(cudnnStatus result, const char *call);
-#define DNN_TRY(name, ...) CUDA_LIBRARY_TRY(ga__dnn_fail, name, __VA_ARGS__)
 
 static inline bool ga__dnn_has(const ga_dnn_question *q, int tensor) {
   return q->tensors[tensor].alignment > 0;

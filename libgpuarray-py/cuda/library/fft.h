@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_FFT_H
 #define GA_CUDA_FFT_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 extern const ga_fft ga__cuda_fft;
 

@@ -2,7 +2,7 @@
 #ifndef GA_CUDA_NCCL_H
 #define GA_CUDA_NCCL_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
 
 extern const ga_collectives ga__cuda_collectives;
 

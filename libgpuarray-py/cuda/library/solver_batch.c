@@ -7,7 +7,6 @@
 #include <limits.h>
 
 #include "cuda/library/blas.h"
-#include "cuda/library/solver.h"
 #include "cuda/transfer.h"
 
 /* Larger matrices fill the device one by one. */

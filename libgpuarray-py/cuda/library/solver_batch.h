@@ -2,7 +2,13 @@
 #ifndef GA_CUDA_SOLVER_BATCH_H
 #define GA_CUDA_SOLVER_BATCH_H
 
-#include "cuda/device.h"
+#include "cuda/device_state.h"
+
+/* Fails with the text of a cuSOLVER status. */
+static inline int ga__cuda_solver_fail(cusolverStatus result, const char *call) {
+  return GA_FAIL(result == 2 /* ALLOC_FAILED */ ? GA_MEMORY_ERROR : GA_IMPL_ERROR,
+                 "%s: error %d of cuSOLVER", call, result);
+}
 
 /* True if a batched routine exists: CHOLESKY, LU and LU_SOLVE of enough small
  * matrices. */

@@ -2,7 +2,7 @@
 #ifndef GA_OPENCL_BLAS_H
 #define GA_OPENCL_BLAS_H
 
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 extern const ga_blas ga__opencl_blas;
 

@@ -2,7 +2,7 @@
 #ifndef GA_OPENCL_CLBLAST_H
 #define GA_OPENCL_CLBLAST_H
 
-#include "opencl/device.h"
+#include "opencl/device_state.h"
 
 /* GA_LOAD_ERROR without the library, or where the device's OpenCL is not the ICD loader
  * that CLBlast links to. */

@@ -1,6 +1,6 @@
 /* Source generator of deterministic scatter-add, and of slot-parallel put. Pure. */
-#ifndef GA_C_SCATTER_DETERMINISTIC_H
-#define GA_C_SCATTER_DETERMINISTIC_H
+#ifndef GA_C_SCATTER_SOURCE_H
+#define GA_C_SCATTER_SOURCE_H
 
 #include "c/program/kernel.h"
 

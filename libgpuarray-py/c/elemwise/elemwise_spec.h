@@ -1,6 +1,6 @@
 /* Source generators of elementwise kernels. Pure. */
-#ifndef GA_C_ELEMWISE_SOURCE_H
-#define GA_C_ELEMWISE_SOURCE_H
+#ifndef GA_C_ELEMWISE_SPEC_H
+#define GA_C_ELEMWISE_SPEC_H
 
 #include "c/program/kernel.h"
 #include <gpuarray/elemwise.h>

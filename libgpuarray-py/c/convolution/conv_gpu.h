@@ -1,6 +1,6 @@
 /* Convolutions on GPUs by our kernels. */
-#ifndef GA_C_CONV_TILES_H
-#define GA_C_CONV_TILES_H
+#ifndef GA_C_CONV_GPU_H
+#define GA_C_CONV_GPU_H
 
 #include "c/convolution/conv_gather.h"
 

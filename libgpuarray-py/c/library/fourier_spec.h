@@ -1,7 +1,7 @@
 /* FFTs along one axis by our own kernel, so that plans can record them. Arrays of float
  * or double; complex arrays have a last axis of length 2. */
-#ifndef GA_C_FOURIER_H
-#define GA_C_FOURIER_H
+#ifndef GA_C_FOURIER_SPEC_H
+#define GA_C_FOURIER_SPEC_H
 
 #include "c/array/array.h"
 #include "c/program/kernel.h"

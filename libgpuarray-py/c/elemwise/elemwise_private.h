@@ -1,6 +1,6 @@
 /* Internal functions of elementwise kernels, for plans and copies. */
-#ifndef GA_C_ELEMWISE_H
-#define GA_C_ELEMWISE_H
+#ifndef GA_C_ELEMWISE_PRIVATE_H
+#define GA_C_ELEMWISE_PRIVATE_H
 
 #include "c/array/array.h"
 #include "c/program/kernel.h"

@@ -1,9 +1,9 @@
 /* Internals of a GpuElemwise: its kernel variants. */
-#ifndef GA_C_ELEMWISE_RUN_H
-#define GA_C_ELEMWISE_RUN_H
+#ifndef GA_C_ELEMWISE_STATE_H
+#define GA_C_ELEMWISE_STATE_H
 
-#include "c/elemwise/elemwise.h"
-#include "c/elemwise/elemwise_source.h"
+#include "c/elemwise/elemwise_private.h"
+#include "c/elemwise/elemwise_spec.h"
 
 /* Kinds of kernels, see elemwise_source.h. */
 enum ga_elem_kind { GA_ELEM_FLAT, GA_ELEM_STRIDED, GA_ELEM_ROWS, GA_ELEM_TILED };

@@ -1,7 +1,7 @@
 /* Row kernels from the caller's source templates: arrays and device choose the
  * template, its specialization, the grid and the arguments. */
-#ifndef GA_C_ROWS_H
-#define GA_C_ROWS_H
+#ifndef GA_C_ROWS_CALL_H
+#define GA_C_ROWS_CALL_H
 
 #include "c/array/array.h"
 #include "c/program/kernel.h"

@@ -1,8 +1,8 @@
 /* Batched factorizations by our own kernels, so that plans can record them: a work item
  * per matrix. On every device; slower than a vendor's library for single large
  * matrices. */
-#ifndef GA_C_MATRICES_H
-#define GA_C_MATRICES_H
+#ifndef GA_C_MATRICES_SPEC_H
+#define GA_C_MATRICES_SPEC_H
 
 #include "c/array/array.h"
 #include "c/program/kernel.h"

@@ -1,5 +1,5 @@
-#ifndef GA_C_ROUTINES_H
-#define GA_C_ROUTINES_H
+#ifndef GA_C_ROUTINE_H
+#define GA_C_ROUTINE_H
 
 #include <limits.h>
 

@@ -1,6 +1,6 @@
 /* Pooling: one description for its roles, and the kernels that run them. */
-#ifndef GA_C_POOLING_H
-#define GA_C_POOLING_H
+#ifndef GA_C_POOLING_CALL_H
+#define GA_C_POOLING_CALL_H
 
 #include "c/array/array.h"
 #include "c/program/kernel.h"

@@ -1,6 +1,6 @@
 /* Batch normalisation: its reductions and elementwise passes. */
-#ifndef GA_C_BATCH_NORM_H
-#define GA_C_BATCH_NORM_H
+#ifndef GA_C_NORMALIZATION_H
+#define GA_C_NORMALIZATION_H
 
 #include "c/array/array.h"
 

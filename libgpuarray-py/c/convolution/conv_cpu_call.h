@@ -1,8 +1,8 @@
 /* Convolutions on processors: what their kernels share. */
-#ifndef GA_C_CONV_CPU_H
-#define GA_C_CONV_CPU_H
+#ifndef GA_C_CONV_CPU_CALL_H
+#define GA_C_CONV_CPU_CALL_H
 
-#include "c/convolution/conv.h"
+#include "c/convolution/conv_call.h"
 
 /* Elements of a filter that kernels have tables for. */
 #define GA_CONV_TAPS 1024

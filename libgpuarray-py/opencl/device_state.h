@@ -1,13 +1,13 @@
 /* An open OpenCL device: context, queue, memory. A further queue is the same struct
  * with a queue and staging of its own. */
-#ifndef GA_OPENCL_DEVICE_H
-#define GA_OPENCL_DEVICE_H
+#ifndef GA_OPENCL_DEVICE_STATE_H
+#define GA_OPENCL_DEVICE_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "c/backend/backend.h"
-#include "opencl/platform.h"
+#include "opencl/api.h"
 
 /* Pinned staging memory for small transfers, a ring of parts. */
 #define GA_OPENCL_PARTS 4

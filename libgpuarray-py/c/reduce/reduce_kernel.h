@@ -1,6 +1,6 @@
 /* Source generator of reduction kernels. */
-#ifndef GA_C_REDUCE_SOURCE_H
-#define GA_C_REDUCE_SOURCE_H
+#ifndef GA_C_REDUCE_KERNEL_H
+#define GA_C_REDUCE_KERNEL_H
 
 #include "c/program/kernel.h"
 #include <gpuarray/reduction.h>

@@ -1,9 +1,9 @@
 /* Data structures of a plan: values and steps, for building, binding and running it. */
-#ifndef GA_C_PLAN_H
-#define GA_C_PLAN_H
+#ifndef GA_C_PLAN_STATE_H
+#define GA_C_PLAN_STATE_H
 
 #include "c/system/turn.h"
-#include "c/tape/tape.h"
+#include "c/tape/record_replay.h"
 #include <gpuarray/plan.h>
 
 enum ga_step_kind {

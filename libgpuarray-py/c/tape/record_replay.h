@@ -3,8 +3,8 @@
  * A plan is recorded by running its steps once on placeholders (gpudata with a `tape`,
  * without memory): every launch, copy, fill and product on one is appended to the tape.
  * A later run replays the tape with real buffers bound to the placeholders. */
-#ifndef GA_C_TAPE_H
-#define GA_C_TAPE_H
+#ifndef GA_C_RECORD_REPLAY_H
+#define GA_C_RECORD_REPLAY_H
 
 #include "c/device/recorder.h"
 #include "c/program/kernel.h"

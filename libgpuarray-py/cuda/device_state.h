@@ -1,7 +1,7 @@
 /* An open CUDA device: context, stream, memory. A further queue is the same struct with
  * a stream, staging and handles of its own. */
-#ifndef GA_CUDA_DEVICE_H
-#define GA_CUDA_DEVICE_H
+#ifndef GA_CUDA_DEVICE_STATE_H
+#define GA_CUDA_DEVICE_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>

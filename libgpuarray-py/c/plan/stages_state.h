@@ -1,11 +1,11 @@
 /* Stages of a plan that reads integers back, has several contexts, or loops whose
  * bodies do: plan_cut.c says where they begin, plan_stages.c makes them,
  * plan_stages_run.c runs them, plan_transfer.c copies between contexts. */
-#ifndef GA_C_PLAN_STAGES_H
-#define GA_C_PLAN_STAGES_H
+#ifndef GA_C_STAGES_STATE_H
+#define GA_C_STAGES_STATE_H
 
 #include "c/array/crossing.h"
-#include "c/plan/plan.h"
+#include "c/plan/plan_state.h"
 
 /* Steps of one context without a wait; after them reads, copies between contexts, and a
  * loop by the host. */

@@ -1,6 +1,6 @@
 /* Convolutions: one description for the three roles, and the kernels that run them. */
-#ifndef GA_C_CONV_H
-#define GA_C_CONV_H
+#ifndef GA_C_CONV_CALL_H
+#define GA_C_CONV_CALL_H
 
 #include "c/elemwise/elemwise_map.h"
 #include "c/program/kernel.h"

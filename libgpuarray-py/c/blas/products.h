@@ -1,6 +1,6 @@
 /* Internal interface of matrix products. */
-#ifndef GA_C_BLAS_H
-#define GA_C_BLAS_H
+#ifndef GA_C_PRODUCTS_H
+#define GA_C_PRODUCTS_H
 
 #include "c/array/array.h"
 #include "c/blas/blas_kernels.h"

@@ -1,6 +1,6 @@
 /* Sorting and top-k of contiguous rows. */
-#ifndef GA_C_SORT_H
-#define GA_C_SORT_H
+#ifndef GA_C_SORT_TASK_H
+#define GA_C_SORT_TASK_H
 
 #include "c/array/array.h"
 #include "c/sort/sort_source.h"
