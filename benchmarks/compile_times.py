@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import gpuarray
+from gpuarray._core.command_line import exit_with
 
 from benchmarks.firsts import caches
 from benchmarks.graphs import graphs
@@ -148,4 +149,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

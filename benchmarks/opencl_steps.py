@@ -22,6 +22,7 @@ from typing import Any
 
 import gpuarray
 import numpy as np
+from gpuarray._core.command_line import exit_with
 
 from benchmarks.libraries import ours
 from benchmarks.machine import machine
@@ -136,4 +137,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

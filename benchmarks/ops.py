@@ -23,6 +23,7 @@ import gpuarray
 import gpuarray.compiler as compiler
 import gpuarray.compiler.tensor as T
 import numpy as np
+from gpuarray._core.command_line import exit_with
 from gpuarray.compiler.gpukernels.basic_ops import GpuKernelBase, Kernel, Launch
 
 from benchmarks.machine import machine
@@ -402,4 +403,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

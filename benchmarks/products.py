@@ -15,6 +15,7 @@ from typing import Any
 
 import gpuarray
 import numpy as np
+from gpuarray._core.command_line import exit_with
 
 from benchmarks.machine import machine
 from benchmarks.report import figures, write
@@ -166,4 +167,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import gpuarray
+from gpuarray._core.command_line import exit_with
 
 from benchmarks import firsts, report
 from benchmarks.machine import machine, output_of
@@ -238,4 +239,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

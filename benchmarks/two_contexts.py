@@ -19,6 +19,7 @@ from typing import Any
 
 import gpuarray
 import numpy as np
+from gpuarray._core.command_line import exit_with
 from gpuarray.compiler import config, function, grad, shared, tensor as T
 from gpuarray.compiler.contexts import reg_context, sync_all
 from gpuarray.compiler.profiling import ProfileStats
@@ -228,4 +229,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from gpuarray import distributed as processes
+from gpuarray._core.command_line import exit_with
 
 from benchmarks.several_cards import __doc__ as about, collectives, training
 from benchmarks.several_cards.ranks import Ranks
@@ -61,4 +62,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    exit_with(main)

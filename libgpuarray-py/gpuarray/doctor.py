@@ -17,6 +17,7 @@ from importlib.metadata import version
 import numpy as np
 
 from gpuarray import distributed
+from gpuarray._core.command_line import exit_with
 from gpuarray._core.context import Context
 from gpuarray._core.devices import device_names
 from gpuarray._core.folders import why_refused
@@ -176,4 +177,4 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(lambda: main(sys.argv[1:]))
