@@ -24,6 +24,7 @@ from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import evaluated
 from gpuarray.compiler.scan_module.scan_utils import map_variables
+from gpuarray.scalars import Scalar
 from random_choices import slope
 from random_drawing import quiet
 from random_judging import unlike
@@ -238,7 +239,27 @@ def moved_variable(rng, variable):
     if kind.kind == "c":
         return result
     is_whole = T.eq(variable, T.rint(variable)) & (T.abs(variable) < 1000)
-    return T.where(is_whole, variable, result)
+    result = T.where(is_whole, variable, result)
+    is_row = isinstance(getattr(variable.owner.op, "scalar", None), Scalar)
+    return stored(variable, result) if is_row and kind == np.float16 else result
+
+
+def stored(variable, result):
+    """A result in float16, a number where it is inf or 0 but not in float32.
+
+    Kernels compute in float32 and round what they store.
+    """
+    least, large = np.finfo(np.float16).smallest_subnormal, 3e4
+    arrays = [
+        T.cast(x, "float32") if x.type.dtype == "float16" else x
+        for x in variable.owner.inputs
+    ]
+    exact = T.cast(variable.owner.op(*arrays), "float32")
+    sign = T.cast(T.sgn(exact), "float16")
+    is_small = T.eq(variable, 0) & (T.abs(exact) > 0)
+    is_large = T.isinf(variable) & ~T.isinf(exact)
+    result = T.where(is_small, sign * T.constant(least, dtype="float16"), result)
+    return T.where(is_large, sign * T.constant(large, dtype="float16"), result)
 
 
 # ---- several loops together ----

@@ -1,9 +1,12 @@
 """Some drawn loops; `random_loops.py` draws any number."""
 
+import gpuarray.compiler.tensor as T
+import numpy as np
 import pytest
 import random_loops
 from drawn_loops import DrawnLoop
 from gpuarray.compiler.derivatives.loops import ReverseLoop
+from gpuarray.compiler.graph.traverse import evaluated
 from gpuarray.compiler.rewrites.loops import accumulating
 
 DRAWS = 60
@@ -41,6 +44,14 @@ def test_what_is_drawn_is_seeded_and_varied():
 def test_a_sum_in_another_order_is_no_difference():
     """Its sine of 10,974 +- 0.001 differs in the fourth digit."""
     assert list(random_loops.found([40010816])) == []
+
+
+def test_a_product_too_small_for_half_precision_may_be_more_than_zero():
+    """Kernels compare it in float32: a count may go on where NumPy's stops."""
+    x = T.vector("x", dtype="float16")
+    moved = random_loops.moved_variable(np.random.default_rng(0), x * x)
+    (value,) = evaluated([moved], {x: np.array([0, 1e-5, 1, 6e4], "float16")})
+    assert value[0] == 0 < value[1] and value[2] == 1 and np.isfinite(value[3])
 
 
 def test_equal_nodes_that_know_other_lengths_are_not_merged():
