@@ -234,18 +234,23 @@ static void keep_value(const passes *p, unsigned int v, const char *type) {
                       place_of(p));
 }
 
+/* An element's accumulator joins that of its item, the lane of a vector; one item alone
+ * keeps them all, for its compiler to make vectors of. */
 static void add_reduced(const passes *p, const ga_loop_step *step) {
   const unsigned int out = step->outs[0], pass = p->known[out] - 1;
   const char *type = ga__loop_accumulator(step);
-  char own[GA_LOOP_NAME], element[2 * GA_LOOP_NAME];
+  ga_strbuf *locals = &p->parts[LP_LOCALS].text, *within = &p->within[pass];
+  char own[GA_LOOP_NAME], element[GA_LOOP_NAME];
   snprintf(own, sizeof own, "ga_i_l%u", out);
-  snprintf(element, sizeof element, "%s%s", own, place_of(p));
+  snprintf(element, sizeof element, "ga_i_y%u", out);
+  ga__strbuf_addf(locals,
+                  "#if GA_WARP_SIZE > 1\nLOCAL_MEM %s ga_i_h%u[GA_WARP_SIZE];\n#else\n",
+                  type, out);
   add_array(p, type, 'l', out);
-  ga__strbuf_addf(
-      &p->parts[LP_LOCALS].text,
-      "#if GA_WARP_SIZE > 1\nLOCAL_MEM %s ga_i_h%u[GA_WARP_SIZE];\n#endif\n", type,
-      out);
-  ga__loop_add_map(&p->within[pass], p->l, step, element, "ga_i_in");
+  ga__strbuf_add(locals, "#endif\n");
+  ga__strbuf_addf(within, "%s %s;\n", type, element);
+  ga__loop_add_map(within, p->l, step, element, "ga_i_in");
+  ga__loop_add_own(&p->before[pass], within, step, own, place_of(p));
   ga__loop_add_combination(&p->before[pass + 1], step, own);
 }
 
@@ -374,8 +379,9 @@ static void add_words(ga_strbuf *words, const passes *p, bool in_piece) {
   for (unsigned int i = 0; i < p->l->n_operands; i++)
     if (ga__loop_has_rows(&p->l->operands[i]) && is_element(p, &p->l->operands[i]))
       is_padded = false;
-  ga__strbuf_addf(words, "#define LP_SINGLE %d\n#define LP_PADDED %d\n", p->is_single,
-                  is_padded);
+  ga__strbuf_addf(words,
+                  "#define LP_SINGLE %d\n#define LP_PADDED %d\n#define LP_REDUCES %d\n",
+                  p->is_single, is_padded, p->l->reduces);
   add_chunk_words(words, p->l, in_piece);
 }
 

@@ -69,6 +69,19 @@ void ga__loop_add_map(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step,
                   type, c->identity);
 }
 
+void ga__loop_add_own(ga_strbuf *before, ga_strbuf *within, const ga_loop_step *step,
+                      const char *own, const char *place) {
+  const gpureduction_component *c = &step->reduction->spec.components[0];
+  const char *type = ga__loop_accumulator(step);
+  const unsigned int out = step->outs[0];
+  ga__strbuf_addf(before, "#if GA_WARP_SIZE > 1\n%s %s = (%s)(%s);\n#endif\n", type,
+                  own, type, c->identity);
+  ga__strbuf_addf(within,
+                  "#if GA_WARP_SIZE > 1\n{\nconst %s a = %s, b = ga_i_y%u;\n"
+                  "%s = %s;\n}\n#else\n%s%s = ga_i_y%u;\n#endif\n",
+                  type, own, out, own, c->combine, own, place, out);
+}
+
 /* The result, of the accumulator `all` of all elements. */
 static void add_result(ga_strbuf *sb, const ga_loop_step *step, const char *all,
                        const char *after) {

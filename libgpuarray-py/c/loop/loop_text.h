@@ -74,10 +74,12 @@ void ga__loop_add_step(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step
  * element. */
 void ga__loop_add_reduction(ga_text_part *locals, ga_strbuf *sb, const ga_loop *l,
                             const ga_loop_step *step, bool is_cpu);
-/* In pieces: adds the statement that gives `own` an element's accumulator, and the text
- * that makes the result of all of them. */
+/* In pieces: adds the statement that gives `own` an element's accumulator, that which
+ * makes it one of its item's, and the text that makes the result of all of them. */
 void ga__loop_add_map(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step,
                       const char *own, const char *condition);
+void ga__loop_add_own(ga_strbuf *before, ga_strbuf *within, const ga_loop_step *step,
+                      const char *own, const char *place);
 void ga__loop_add_combination(ga_strbuf *sb, const ga_loop_step *step, const char *own);
 /* Type of a reduction's accumulators. */
 const char *ga__loop_accumulator(const ga_loop_step *step);

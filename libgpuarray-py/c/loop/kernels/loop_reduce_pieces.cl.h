@@ -1,14 +1,7 @@
-/* The accumulators of all elements become one: each item combines those of its
- * elements, then all items'. */
+/* The accumulators of all items become one; of one item, those of its elements. */
 LP_TYPE ga_i_s;
-#if LP_SINGLE
+#if LP_SINGLE || GA_WARP_SIZE > 1
 ga_i_s = LP_OWN;
-#elif GA_WARP_SIZE > 1
-ga_i_s = LP_OWN[LID_0];
-for (ga_int ga_i_k = GA_WARP_SIZE; ga_i_k < ga_i_many; ga_i_k += GA_WARP_SIZE) {
-  const LP_TYPE a = ga_i_s, b = LP_OWN[ga_i_k + LP_ITEM];
-  ga_i_s = LP_COMBINE;
-}
 #else
 #include "loop_reduce_lanes.cl.h"
 #endif
