@@ -14,6 +14,8 @@
 #define NEAR 2048     /* commands among which they are looked for */
 #define PAYS 32768    /* launches queued one by one: as long as chains compile */
 #define FEW_ELEMENTS 256 /* of an elementwise launch: a chain's item has no vectors */
+#define SERIAL 4         /* elements that a vector computes in the time of one alone */
+#define CALL_WORK 16     /* elements in the time of a call */
 
 /* ---- runs of launches ---- */
 
@@ -178,6 +180,17 @@ static int get_kernel(gpukernel **out, const ga_tape *tape, const chain *ch) {
   return status;
 }
 
+/* The work of n launches by one item; 0 if that of one is not known. */
+static size_t work_of(const command *first, size_t n) {
+  size_t work = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (first[i].launch.work == 0)
+      return 0;
+    work += SERIAL * first[i].launch.work + CALL_WORK;
+  }
+  return work;
+}
+
 /* The command that calls the kernels of `n` commands from `first` on. */
 static int make_link(command *out, ga_tape *tape, const chain *ch, const command *first,
                      size_t n) {
@@ -200,6 +213,7 @@ static int make_link(command *out, ga_tape *tape, const chain *ch, const command
   out->launch = (ga_launch){.nd = 1,
                             .grid = {1, 1, 1},
                             .block = {1, 1, 1},
+                            .work = work_of(first, n),
                             .n_args = list.n,
                             .args = args + list.n};
   out->is_chain = true;
