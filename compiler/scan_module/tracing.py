@@ -253,16 +253,16 @@ def _output(value: Any, info: OutputArgument, i: int, label: str) -> Variable:
     if info.initial is None:
         return output
     state = info.state_type()
-    is_safe = result_type(output.type.dtype, state.dtype) == state.dtype
-    if isinstance(output, Constant) and is_safe:
+    wider = result_type(output.type.dtype, state.dtype)
+    if isinstance(output, Constant) and wider == state.dtype:
         output = constant(output.data, state.dtype)
     kind = output.type
     if kind.dtype != state.dtype or kind.ndim != state.ndim:
-        remedy = (
-            f"cast one of them, as with .astype({state.dtype!r})"
-            if kind.ndim == state.ndim
-            else "a state has the same number of axes in all iterations"
-        )
+        remedy = f"cast the output, as with .astype({state.dtype!r})"
+        if kind.ndim != state.ndim:
+            remedy = "a state has the same number of axes in all iterations"
+        elif wider != state.dtype:
+            remedy = f"begin with a state of {wider}, as with .astype({wider!r})"
         raise GraphValueError(
             made_at(
                 f"{label}: output {i} of fn is {output} of {kind}, and its state "

@@ -386,9 +386,13 @@ MISTAKES = {
         ValueError,
         lambda x: scan(lambda a: [a, a], x, outputs_info=[None]),
     ),
-    "output 0 of fn is .*float64.* is of .*float32": (
+    "output 0 .*float64.* is of .*float32.*begin with a state of float64": (
         ValueError,
         lambda x: scan(lambda a, s: a + s, x, T.fvector("s")[0]),
+    ),
+    r"output 0 .*float32.* is of .*float64.*cast the output.*astype\('float64'\)": (
+        ValueError,
+        lambda x: scan(lambda a, s: T.cast(s, "float32"), x, x[0]),
     ),
     "output 0 of fn is .*same number|number of axes": (
         ValueError,
