@@ -17,6 +17,10 @@ of those in ``HIGHER``, each on one device: the devices take turns, and all have
 every module. What is marked ``optimized``, as it would run too long without, has the
 cases that a run of all tests gives it.
 
+``--covering`` is for CI, too: of a test whose cases are every combination of several
+parameters it runs those that `covering.py` chooses, on all devices but the sampled
+ones, which have their share as before.
+
 ``--context oclgrind`` is the simulator that finds what kernels do out of bounds, which
 the library takes for a processor, ``--context oclgrind-gpu`` the same that says it is a
 GPU; ``-m oclgrind`` picks the tests that it is fast enough for.
@@ -29,6 +33,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
+import covering
 import pytest
 from _pytest.runner import runtestprotocol
 from intel_headers import hide_unused_headers
@@ -58,6 +63,11 @@ def pytest_addoption(parser):
         "--share",
         action="store_true",
         help="a share of each module's cases on every device, and no others",
+    )
+    parser.addoption(
+        "--covering",
+        action="store_true",
+        help="not every combination of parameters, but each pair of their values",
     )
     parser.addoption(
         "--shapes",
@@ -155,6 +165,8 @@ def pytest_collection_modifyitems(config, items):
     for (_, context), of_test in cases.items():
         turns = (len(contexts), contexts.index(context)) if only_share else (1, 0)
         left.update(_left_out(of_test, *turns))
+    if config.getoption("--covering"):
+        left.update(_combinations(items, sampled))
     if left:
         config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
         items[:] = [item for item in items if item not in left]
@@ -233,6 +245,20 @@ def _left_out(items, devices, turn):
     share *= devices
     first %= min(share, len(items))
     return [item for i, item in enumerate(items) if i % share != first]
+
+
+def _combinations(items, sampled):
+    """Cases of parameters in every combination that a choice of them stands for."""
+    tests = {}
+    for item in filter(_has_cases, items):
+        parameters = dict(item.callspec.params)
+        context = parameters.pop("context", None)
+        if context not in sampled and not item.get_closest_marker("every_case"):
+            cases = tests.setdefault((item.function, item.path, context), [])
+            cases.append((item, parameters))
+    for cases in tests.values():
+        for i in covering.left_out([parameters for _, parameters in cases]):
+            yield cases[i][0]
 
 
 def _is_higher(item):
