@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from itertools import combinations
 
-FEW = 8
+FEW = 4
 """So many cases are all run."""
 
 

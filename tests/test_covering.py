@@ -44,7 +44,7 @@ def test_of_three_parameters_each_pair_of_values_comes():
         [{"a": i, "b": i % 3} for i in range(20)],
         every(a=range(4), b=range(4))[1:],
         every(a=range(30)),
-        every(a=range(4), b=range(2)),
+        every(a=range(2), b=range(2)),
         [{}] * 9,
     ],
     ids=["listed", "all but one", "one parameter", "few", "no parameter"],

@@ -1,4 +1,4 @@
-"""A few hundred random expressions; `random_expressions.py` draws any number."""
+"""A hundred random expressions; `random_expressions.py` draws any number."""
 
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -23,9 +23,9 @@ def test_a_device_and_numpy_agree(context, mode, count):
     assert list(found) == []
 
 
-@pytest.mark.parametrize("first", range(1000, 1300, 100))
+@pytest.mark.parametrize("first", range(1000, 1100, 50))
 def test_no_rewrite_changes_a_value(first):
-    texts = {seed: rewritten(Drawn(seed)) for seed in range(first, first + 100)}
+    texts = {seed: rewritten(Drawn(seed)) for seed in range(first, first + 50)}
     assert {seed: text for seed, text in texts.items() if text} == {}
 
 

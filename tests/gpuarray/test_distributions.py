@@ -50,6 +50,7 @@ def test_floats_have_their_law(context, name, given, law):
         assert away < 2.3 / np.sqrt(N), (dtype, away * np.sqrt(N))
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(("name", "given", "law"), DISCRETE)
 def test_integers_have_their_law(context, name, given, law):
     low, high = int(law.ppf(1e-4)), int(law.ppf(1 - 1e-4))
