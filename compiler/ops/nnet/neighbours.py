@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from itertools import product
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -35,11 +34,12 @@ class OfNeighbours(Op):
         """All but the array: integers."""
         return range(1, len(node.inputs))
 
-    def places(
-        self, lengths: Any, shape: Any, step: Any
-    ) -> Iterator[tuple[int, int, tuple[Any, Any]]]:
-        """Yield row, column and place (or None) of each element of a channel."""
-        before, count = [], []
+    def places(self, lengths: Any, shape: Any, step: Any) -> tuple[Any, Any, Any]:
+        """Return row and column of each element of a channel, and which are inside.
+
+        All are matrices, a neighbourhood a row.
+        """
+        axes = []
         for image, extent, stride in zip(lengths, shape, step, strict=True):
             zeros = {"half": extent // 2, "full": extent - 1}.get(self.mode, 0)
             room = image + 2 * zeros - extent
@@ -55,21 +55,15 @@ class OfNeighbours(Op):
                     f"{self}: a neighbourhood of {int(extent)} in steps of "
                     f"{int(stride)} does not fit in images of {int(image)}"
                 )
-            before.append(zeros)
-            count.append(number)
-        grid = [*product(range(count[0]), range(count[1]))]
-        for row, (a, b) in enumerate(grid):
-            for column, (i, j) in enumerate(product(range(shape[0]), range(shape[1]))):
-                at = [
-                    n * stride + k - zeros
-                    for n, k, stride, zeros in zip(
-                        (a, b), (i, j), step, before, strict=True
-                    )
-                ]
-                if self.mode == "wrap_centered":
-                    at = [place % n for place, n in zip(at, lengths, strict=True)]
-                is_inside = all(0 <= k < n for k, n in zip(at, lengths, strict=True))
-                yield row, column, (at[0], at[1]) if is_inside else (None, None)
+            at = np.arange(number)[:, None] * stride + np.arange(extent) - zeros
+            axes.append(at % image if self.mode == "wrap_centered" else at)
+        rows, columns = axes
+        grid = len(rows), len(columns), rows.shape[1], columns.shape[1]
+        matrix = len(rows) * len(columns), rows.shape[1] * columns.shape[1]
+        i = np.broadcast_to(rows[:, None, :, None], grid).reshape(matrix)
+        j = np.broadcast_to(columns[:, None], grid).reshape(matrix)
+        is_inside = (i >= 0) & (i < lengths[0]) & (j >= 0) & (j < lengths[1])
+        return i, j, is_inside
 
 
 class Images2Neibs(OfNeighbours):
@@ -92,15 +86,11 @@ class Images2Neibs(OfNeighbours):
         return Apply(self, inputs, [result()])
 
     def reference(self, x: Any, *numbers: Any) -> Any:
-        """Return the matrix with NumPy, element by element."""
-        shape, step = numbers[:2], numbers[2:]
-        places = [*self.places(x.shape[2:], shape, step)]
-        rows = 1 + max((row for row, _, _ in places), default=-1)
-        columns = int(shape[0]) * int(shape[1])
-        out = np.zeros((*x.shape[:2], rows, columns), x.dtype)
-        for row, column, (i, j) in places:
-            if i is not None:
-                out[:, :, row, column] = x[:, :, i, j]
+        """Return the matrix with NumPy."""
+        i, j, is_inside = self.places(x.shape[2:], numbers[:2], numbers[2:])
+        out = np.zeros((*x.shape[:2], *i.shape), x.dtype)
+        out[..., is_inside] = x[..., i[is_inside], j[is_inside]]
+        columns = i.shape[1]
         return out.reshape(-1, columns) if out.size else np.zeros((0, columns), x.dtype)
 
     def lop(
@@ -133,13 +123,15 @@ class Neibs2Images(OfNeighbours):
         return Apply(self, inputs, [result()])
 
     def reference(self, x: Any, *numbers: Any) -> Any:
-        """Return the images with NumPy, element by element."""
+        """Return the images with NumPy."""
         lengths, shape, step = numbers[:4], numbers[4:6], numbers[6:]
         images = np.zeros(tuple(map(int, lengths)), x.dtype)
         rows = x.reshape(*images.shape[:2], -1, x.shape[1]) if x.size else x
-        for row, column, (i, j) in self.places(images.shape[2:], shape, step):
-            if i is not None and x.size:
-                images[:, :, i, j] += rows[:, :, row, column]
+        i, j, is_inside = self.places(images.shape[2:], shape, step)
+        if x.size:
+            row, column = is_inside.nonzero()
+            at = (slice(None), slice(None), i[is_inside], j[is_inside])
+            np.add.at(images, at, rows[:, :, row, column])
         return images
 
     def lop(
