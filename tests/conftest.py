@@ -5,10 +5,11 @@ Without the option every case runs on the first device found. On the others, whi
 all code but the vendor's compiler, every test of the array package runs, but of a test
 that many cases are made of (dtypes, layouts, shapes) one case in ``SHARE``: another one
 in each test, so that none of the dtypes and layouts is left out everywhere. Of the
-compiler's tests and of the examples in docstrings, which stand on those, one in
-``HIGHER_SHARE`` of each module runs there. What depends on the device's own compiler is
-marked ``every_case`` and has all of them everywhere. Without any device the tests run
-that need no kernel, on the null device, as they do in any case.
+compiler's tests, of examples and of what other libraries and programs do with arrays,
+which stand on those, one in ``HIGHER_SHARE`` of each module runs there. What depends on
+the device's own compiler is marked ``every_case`` and has all of them everywhere.
+Without any device the tests run that need no kernel, on the null device, as they do in
+any case.
 
 ``--share`` finds what compilers do wrong where they optimise, for CI, whose run of all
 tests has none of that (``GPUARRAY_OPENCL_OPTIMIZE=0``). On every device it runs what is
@@ -43,7 +44,18 @@ pytest_plugins = ["installation"]
 os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported
 # JAX would take three quarters of a card's memory, and other processes need some.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-HIGHER = {Path(__file__).parent / "compiler", Path(__file__).parent / "test_docs.py"}
+TESTS = Path(__file__).parent
+OF_OTHERS = (
+    "dask",
+    "distributed",
+    "pygpu_programs",
+    "ranks_of_dask",
+    "scipy",
+    "sklearn",
+)
+HIGHER = {TESTS / "compiler", TESTS / "test_docs.py", TESTS / "test_examples.py"}
+HIGHER |= {TESTS / f"gpuarray/test_{name}.py" for name in OF_OTHERS}
+"""Folders and modules that stand on what other modules test."""
 INSTALLED = {f"tests/test_{name}.py" for name in ("bindings", "clients", "install")}
 """Modules of which one process runs all tests, for the library is built for them."""
 AT_ONCE = 4
