@@ -130,7 +130,7 @@ class Neibs2Images(OfNeighbours):
         i, j, is_inside = self.places(images.shape[2:], shape, step)
         if x.size:
             row, column = is_inside.nonzero()
-            at = (slice(None), slice(None), i[is_inside], j[is_inside])
+            at: Any = (slice(None), slice(None), i[is_inside], j[is_inside])
             np.add.at(images, at, rows[:, :, row, column])
         return images
 
