@@ -6,10 +6,12 @@ one kills the last rank. Two ranks or more, started as those of tests/ranks.py. 
 """
 
 import argparse
+import contextlib
 import os
 import re
 import signal
 import sys
+import threading
 import time
 
 import gpuarray
@@ -114,6 +116,63 @@ def one_raises(comm, x):
     )
 
 
+def one_has_no_memory(comm, x):
+    """One rank's array is larger than its device; the others wait for a collective."""
+    if comm.rank == 1:
+        try:
+            with comm:
+                comm.all_reduce(gpuarray.empty(1 << 42, "float32", comm.context))
+        except gpuarray.GpuArrayError as error:
+            assert isinstance(error, (MemoryError, ValueError)), error
+            return
+    raises(
+        comm,
+        r"rank 1 ended with (OutOfMemory|DeviceLimit|TooLarge): ",
+        lambda: comm.all_reduce(x),
+    )
+
+
+def one_fails_in_a_call(comm, x):
+    """One rank's call fails while elements move, and it goes on: nobody waits."""
+    comm.barrier()
+    if comm.rank == 1:
+
+        def fails(*arguments):
+            raise MemoryError("no room")
+
+        comm._engine.all_reduce = fails
+        with contextlib.suppress(MemoryError):
+            comm.all_reduce(x)
+    raises(
+        comm,
+        r"rank 1 ended call 2, all_reduce\(sum, float32 \(3,\)\) at "
+        rf"{HERE}, with MemoryError: no room",
+        lambda: comm.all_reduce(x),
+    )
+
+
+def one_is_interrupted(comm, x):
+    """Ctrl-C in a rank that waits, and goes on, as a notebook does.
+
+    On NCCL nothing waits in a call.
+    """
+    comm.barrier()
+    if comm.engine == "NCCL":
+        return
+    if comm.rank == 1:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with contextlib.suppress(KeyboardInterrupt):
+            comm.all_reduce(x)
+    elif comm.rank == 0:
+        time.sleep(1)
+    raises(
+        comm,
+        r"rank 1 ended call 2, all_reduce\(sum, float32 \(3,\)\) at "
+        rf"{HERE}, with KeyboardInterrupt",
+        lambda: comm.all_reduce(x),
+    )
+
+
 def one_is_late(comm, x):
     """One rank does not call within the timeout."""
     comm.barrier()
@@ -203,6 +262,9 @@ FAULTS = (
     another_message,
     one_leaves,
     one_raises,
+    one_has_no_memory,
+    one_fails_in_a_call,
+    one_is_interrupted,
     one_is_late,
     one_is_stopped,
     both_send,
@@ -230,6 +292,7 @@ def main():
     parser.add_argument("--fault", action="append")
     parser.add_argument("--queued", action="store_true")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if options.queued:
         queue_calls()
     for fault in FAULTS:

@@ -76,7 +76,7 @@ def test_ranks_whose_calls_queue(first_context):
     arguments = "rank_faults.py", torchrun(2), "--context", name, "--queued"
     statuses, texts = run(*arguments)
     assert statuses == [0, -signal.SIGKILL], "\n".join(texts)
-    assert [text.count(" s\n") for text in texts] == [10, 9]
+    assert [text.count(" s\n") for text in texts] == [13, 12]
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -99,7 +99,7 @@ def test_faults_of_ranks(first_context):
     name = first_context.name
     statuses, texts = run("rank_faults.py", torchrun(3), "--context", name)
     assert statuses == [0, 0, -signal.SIGKILL], "\n".join(texts)
-    assert [text.count(" s\n") for text in texts] == [11, 11, 10]
+    assert [text.count(" s\n") for text in texts] == [14, 14, 13]
 
 
 def test_the_doctor_tries_the_collectives(first_context):

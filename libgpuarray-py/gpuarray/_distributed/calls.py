@@ -110,6 +110,16 @@ def described(
     return CollectiveCall(call.operation, call.detail, name, shape, user_line())
 
 
+def summary(error: BaseException) -> str:
+    """Return an error as one line.
+
+    >>> summary(ValueError("too small")), summary(KeyboardInterrupt())
+    ('ValueError: too small', 'KeyboardInterrupt')
+    """
+    kind, text = type(error).__name__, str(error)
+    return f"{kind}: {text}".splitlines()[0] if text else kind
+
+
 def error_of(
     cause: str, rank: int, number: int | str, call: CollectiveCall | None
 ) -> DistributedError:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from gpuarray._core.base import may_share_memory
 from gpuarray._core.context import Context
-from gpuarray._distributed.calls import CollectiveCall, user_line
+from gpuarray._distributed.calls import CollectiveCall, summary, user_line
 from gpuarray._distributed.groups import groups_of
 from gpuarray._distributed.operands import (
     DType,
@@ -382,14 +382,9 @@ class Communicator(OrderedCalls):
         if error is not None:
             with contextlib.suppress(DistributedError):
                 self._group.finish(self._name)
-        if (
-            error is not None
-            and kind is not None
-            and self._group.member.failure is None
-        ):
-            text = f"{kind.__name__}: {error}".splitlines()[0]
+        if error is not None and self._group.member.failure is None:
             rank = self._group.member.rank
-            self._group.member.fail(f"rank {rank} ended with {text}", True)
+            self._group.member.fail(f"rank {rank} ended with {summary(error)}", True)
         self.close()
 
     # ---- checks of arguments ----

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gpuarray._core.context import Context
+from gpuarray._distributed.calls import summary
 from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
 from gpuarray.errors import DistributedError
@@ -115,7 +116,7 @@ def close_all() -> None:
     if error is None:
         text = "has ended its program"
     else:
-        text = f"ended with {type(error).__name__}: {error}".splitlines()[0]
+        text = f"ended with {summary(error)}"
         _failed.append(True)
     for group in list(_open):
         try:

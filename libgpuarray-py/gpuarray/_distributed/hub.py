@@ -149,9 +149,9 @@ class Hub:
     def _accept(self) -> None:
         try:
             accepted, _ = self._listener.accept()
+            frames.tune(accepted).setblocking(False)
         except OSError:
-            return
-        frames.tune(accepted).setblocking(False)
+            return  # it has gone again
         made = _Connection(accepted)
         self._selector.register(accepted, selectors.EVENT_READ, made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 from weakref import ref
 
 from gpuarray._core.context import Context
@@ -11,6 +12,7 @@ from gpuarray._distributed.calls import (
     described,
     error_of,
     recorded_line,
+    summary,
 )
 from gpuarray._distributed.engine import Engine
 from gpuarray._distributed.groups import Group
@@ -21,6 +23,8 @@ from gpuarray._distributed.transport import Broken
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import DistributedError
+
+T = TypeVar("T")
 
 
 class OrderedCalls:
@@ -111,7 +115,7 @@ class OrderedCalls:
         member, stream = self._group.member, self._stream
         if stream is None or not member.is_well:
             call = described(CollectiveCall(operation, detail), shape, x.dtype)
-            self._ask(call)
+            self._move(None, call, lambda: self._ask(call))
         else:
             call = self._told(stream, operation, detail, x, shape)
         if x.size:
@@ -134,21 +138,31 @@ class OrderedCalls:
         return record.call
 
     def _move(
-        self, number: int | str | None, call: CollectiveCall, move: Callable[[], None]
-    ) -> None:
-        """Move the elements; a failure of it is one of the group.
+        self, number: int | str | None, call: CollectiveCall, move: Callable[[], T]
+    ) -> T:
+        """Ask for a call or move its elements; a failure of it is one of the group.
 
-        ``number`` is the call's; that of the latest if None.
+        The others wait for elements of a rank that has said what it calls, so no error
+        there, such as a lack of memory or Ctrl-C, is this rank's alone. ``number`` is
+        the call's; that of the latest if None.
         """
         member = self._group.member
         try:
-            move()
+            return move()
+        except DistributedError:
+            raise
         except Broken as broken:
             number = self.calls if number is None else number
             member.wait_for_failure(1.0)
             if member.failure is None:
                 member.fail(f"rank {member.rank} in {call} (call {number}): {broken}")
             raise error_of(str(member.failure), member.rank, number, call) from None
+        except BaseException as error:
+            if number is None:  # a stream counts a call once it is queued
+                number = self.calls + (self._stream is not None)
+            text = f"rank {member.rank} ended call {number}, {call}, with "
+            member.fail(text + summary(error), all_are_alive=True)
+            raise
 
     # ---- messages ----
 
@@ -174,13 +188,17 @@ class OrderedCalls:
         if messages.stream is None or not self._group.member.is_well:
             messages.asked += 1
             call = described(call, array.shape, array.dtype)
-            self._group.member.ask(
-                self._name, messages.number, call, b"", messages.pair
-            )
+            self._ask_other(messages, call)
             return call
         return self._told(
             messages.stream, call.operation, call.detail, array, array.shape
         )
+
+    def _ask_other(self, messages: _Messages, call: CollectiveCall) -> Answer:
+        """Say this rank's part of a message, and wait for the other rank."""
+        number, pair = messages.number, messages.pair
+        ask, name = self._group.member.ask, self._name
+        return self._move(number, call, lambda: ask(name, number, call, b"", pair))
 
     def _send(self, x: Array, rank: int) -> None:
         messages = self._between(self.rank, rank)
@@ -199,10 +217,8 @@ class OrderedCalls:
             said = member.learn(messages.stream, messages.begun, asked).call
             out = self._new(said)
         elif out is None:
-            member = self._group.member
             messages.asked += 1
-            number, pair = messages.number, messages.pair
-            said = member.ask(self._name, number, asked, b"", pair).call
+            said = self._ask_other(messages, asked).call
             target = Target.of(*self._known(said), self.context, None, "recv")
             return self._fill(messages.number, said, target, rank)
         target = Target.of(out.shape, out.dtype, self.context, out, "recv")
@@ -243,7 +259,8 @@ class OrderedCalls:
             )
             return target.finish()
         call = described(CollectiveCall("scatter", detail), None, None)
-        shape, dtype = self._known(self._ask(call).call)
+        answer = self._move(None, call, lambda: self._ask(call))
+        shape, dtype = self._known(answer.call)
         target = Target.of(shape, dtype, self.context, None, "scatter", axis)
         if target.block.size:
             block = target.block
