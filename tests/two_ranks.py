@@ -1,6 +1,6 @@
-"""A clique of two ranks, each a process with a card: python tests/two_ranks.py.
+"""A clique of ranks, each a process with a card: python tests/two_ranks.py [2].
 
-Needs two CUDA devices and NCCL, and prints what each collective gave.
+Needs as many CUDA devices, and NCCL, and prints what each collective gave.
 """
 
 import multiprocessing
@@ -63,4 +63,4 @@ def main(n_ranks=2):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(int, sys.argv[1:])))
