@@ -45,7 +45,7 @@ def test_programs_of_users(first_context):
     arguments = "rank_programs.py", torchrun(2), "--context", first_context.name
     statuses, texts = run(*arguments)
     assert statuses == [0, 0], "\n".join(texts)
-    assert [text.count("is right") for text in texts] == [11, 11]
+    assert [text.count("is right") for text in texts] == [12, 12]
 
 
 def test_one_rank_is_itself(comm):

@@ -52,6 +52,8 @@ def sharded_updates(
         )
     (dtype,) = dtypes
     shapes = [tuple(param.container.value.shape) for param in params]
+    # Joined to a vector, parameters in another order would be taken for others.
+    comm.agree("sharded_updates", f"{dtype}: {', '.join(map(str, shapes))}")
     sizes = [int(np.prod(shape)) for shape in shapes]
     part = -(-sum(sizes) // comm.size)
     lacking = part * comm.size - sum(sizes)

@@ -314,6 +314,14 @@ class Communicator(OrderedCalls):
         self.context.sync()
         self._ask(call)
 
+    def agree(self, what: str, detail: str) -> None:
+        """Wait for all ranks; raise DistributedError where their ``detail`` differs.
+
+        >>> with gpuarray.distributed.init("null") as comm:
+        ...     comm.agree("dataset", "50,000 images")
+        """
+        self._ask(CollectiveCall(what, detail, line=user_line()))
+
     # ---- communicators of some ranks ----
 
     def split(self, color: int, key: int = 0) -> Communicator | None:
