@@ -21,27 +21,50 @@ counts = {"handles": 0, "opened": 0, "bytes": 0}  # of a worker's process
 
 
 @contextlib.contextmanager
-def two_workers(device):
-    """A client of two workers, whose arrays stand-ins for handles name."""
+def two_workers(devices, prepare):
+    """A client of two workers, which have run a function before they take devices."""
     from distributed import Client, LocalCluster
     from gpuarray._interop import pickling
 
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(processes=True, **settings) as cluster, Client(cluster) as client:
         client.run(sys.path.insert, 0, str(Path(__file__).parent))
-        client.run(stand_in)
-        gpuarray.distributed.one_device_per_worker(client, [device])
+        client.run(prepare)
+        gpuarray.distributed.one_device_per_worker(client, devices)
         yield client
     pickling.unpickle_at_default(False)
 
 
-def stand_in():
-    """Have handles of this worker name files."""
+def count():
+    """Count what this worker sends and opens."""
     from distributed.protocol.serialize import dask_serialize
     from gpuarray._dask import cuda_ipc
 
+    to_bytes = dask_serialize.dispatch(gpuarray.Array)
+    to_handle, opens = cuda_ipc.pygpu_array.get_ipc_handle, cuda_ipc._opened
+
+    @dask_serialize.register(gpuarray.Array)
+    def counted(x, context=None):
+        counts["bytes"] += 1
+        return to_bytes(x, context)
+
     def handle(x):
         counts["handles"] += 1
+        return to_handle(x)
+
+    def opened(header, where):
+        counts["opened"] += 1
+        return opens(header, where)
+
+    cuda_ipc.pygpu_array.get_ipc_handle = handle
+    cuda_ipc._opened = opened
+
+
+def stand_in():
+    """Have handles of this worker name files."""
+    from gpuarray._dask import cuda_ipc
+
+    def handle(x):
         number, name = tempfile.mkstemp()
         os.write(number, x.get().tobytes())
         os.close(number)
@@ -49,20 +72,13 @@ def stand_in():
         return name.encode()
 
     def opened(header, where):
-        counts["opened"] += 1
         content = Path(header["handle"].decode()).read_bytes()
         host = np.frombuffer(content, header["dtype"]).reshape(header["shape"])
         return gpuarray.asarray(host, context=where)
 
-    to_bytes = dask_serialize.dispatch(gpuarray.Array)
-
-    @dask_serialize.register(gpuarray.Array)
-    def counted(x, context=None):
-        counts["bytes"] += 1
-        return to_bytes(x, context)
-
     cuda_ipc.pygpu_array.get_ipc_handle = handle
     cuda_ipc._opened = opened
+    count()
 
 
 def refuse():
@@ -104,7 +120,7 @@ def total(client, size):
 
 
 def test_chunks_move_by_handles(first_context):
-    with two_workers(first_context.name) as client:
+    with two_workers([first_context.name], stand_in) as client:
         found = total(client, LARGE)
         assert found["handles"] == found["opened"] == 2  # one is a trial
         again = total(client, LARGE)
@@ -120,6 +136,36 @@ def test_chunks_move_by_handles(first_context):
         tried = total(client, LARGE)
         assert tried["handles"] <= lost["handles"] + 2  # a trial of each
         assert tried["bytes"] == 10 and tried["opened"] == again["opened"]
+
+
+def layout(kind, size):
+    """A chunk that is a view."""
+    x = gpuarray.arange(size, dtype="float32")
+    if kind == "columns":
+        return x.reshape(size // 64, 64).T
+    return x[7:][::-1] if kind == "backwards" else x[5::3].astype(gpuarray.bfloat16)
+
+
+def is_same(x, kind, size):
+    return bool((x == layout(kind, size)).all())
+
+
+def test_chunks_move_from_card_to_card(request):
+    """Or from one worker to another on one card."""
+    cards = [n for n in request.config.gpuarray_contexts if n.startswith("cuda")]
+    if not cards:
+        pytest.skip("needs a CUDA device")
+    with two_workers(cards[:2], count) as client:
+        found = total(client, LARGE)
+        assert found["handles"] == found["opened"] == 2
+        addresses = sorted(client.run(os.getpid))
+        for kind in ("columns", "backwards", "bfloat16"):
+            here, there = (
+                {"workers": [address], "pure": False} for address in addresses
+            )
+            x = client.submit(layout, kind, 16 * LARGE, **here)
+            assert client.submit(is_same, x, kind, 16 * LARGE, **there).result()
+        assert total(client, LARGE)["bytes"] == 2  # the sums, which this process reads
 
 
 def test_nothing_but_large_arrays_of_cuda_has_a_handle(null):
