@@ -238,9 +238,9 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   length a m n: `a`; fails with the text and both integers where they differ
  *   at_most a m n: `a`; GA_INDEX_ERROR where m is larger than n
  *   matrices a b [kind, flags, rate]: stacks of three axes, factorized by the library's
- *     own kernels (c/library/matrices_spec.h); the text is the error of a matrix that
- * fails rows arrays integers [words, for each result the input it takes over or -1]: a
- * row program, a kernel along the rows of matrices whose texts are those of
+ *     own kernels (matrices_spec.h); the text is the error of a matrix that fails
+ *   rows arrays integers [words, for each result the input it takes over or -1]: a row
+ *     program, a kernel along the rows of matrices whose texts are those of
  *     c/reduce/rows_call.h; results are matrices
  *   row_products arrays integers [as above]: the same where all that is done with
  *     elements is a product of the first matrix and a vector; results have no rows
