@@ -9,6 +9,7 @@ import gpuarray
 import pytest
 from gpuarray import distributed, doctor
 from gpuarray._distributed import opening
+from launched import need_cards
 
 # ---- Dask ----
 
@@ -33,15 +34,20 @@ def test_workers_of_dask(first_context, capsys):
     pytest.importorskip("distributed.client", reason="dask is not installed")
     from distributed import Client, LocalCluster
 
+    place, engine = first_context.name, "TCP over host memory"
+    if first_context.kind == "cuda":  # each takes the card of its local rank
+        need_cards(2)
+        place, engine = None, "NCCL"
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(processes=True, **settings) as cluster, Client(cluster) as client:
         client.run(sys.path.insert, 0, str(Path(__file__).parent))
-        results = distributed.run_on_dask(client, on_a_worker, first_context.name)
+        results = distributed.run_on_dask(client, on_a_worker, place)
         for rank, (text, local, total) in enumerate(results):
-            assert f"rank {rank} of 2, found by Dask, TCP over host memory" in text
+            assert f"rank {rank} of 2, found by Dask, {engine}" in text
             assert (local, total) == (rank, [3.0, 3.0, 3.0])
         address = client.scheduler.address
-        assert doctor.main(["--dask", address, "--context", first_context.name]) == 0
+        given = ["--context", place] if place else []
+        assert doctor.main(["--dask", address, *given]) == 0
         assert capsys.readouterr().out.count(" right ") == 10
         with pytest.raises((ValueError, gpuarray.DistributedError), match="no data"):
             distributed.run_on_dask(client, on_a_worker_that_fails, "null")

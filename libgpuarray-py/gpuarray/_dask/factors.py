@@ -18,7 +18,7 @@ from dask.highlevelgraph import HighLevelGraph
 import gpuarray
 from gpuarray._linalg import solvers
 from gpuarray.dtypes import parts_dtype
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, LinAlgError
 
 Column = Any
 """Chunks of one column, joined; rows that are done are those of the factors."""
@@ -67,10 +67,22 @@ def lu(a: Array) -> tuple[Array, Array, Array]:
 
 
 def inv(a: Array) -> Array:
-    """Return the inverse of a matrix, by its LU factors."""
+    """Return the inverse of a matrix, by its LU factors.
+
+    Computing it raises LinAlgError if the matrix is singular.
+    """
     _check("inv", a)
     p, lower, upper = lu(a)
+    upper = upper.map_blocks(_without_zero_pivots, dtype=upper.dtype, meta=upper._meta)
     return solve_triangular(upper, solve_triangular(lower, p.T, lower=True))
+
+
+def _without_zero_pivots(block: Any, block_id: tuple[int, int] = (0, 0)) -> Any:
+    """A block of U: a triangular solve by a vendor's library divides by any pivot."""
+    row, column = block_id
+    if row == column and (block.diagonal() == 0).any():
+        raise LinAlgError("inv: the matrix is singular")
+    return block
 
 
 def _check(operation: str, a: Array) -> None:
