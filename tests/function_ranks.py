@@ -174,7 +174,7 @@ def sharded(comm):
     images = np.concatenate([of_rank(rank, 6, 5, seed=3) for rank in range(n)])
     labels = np.arange(6 * n) % 3
     share = slice(6 * me, 6 * me + 6)
-    params, cost, inputs = network(0)
+    params, cost, inputs = network(me)  # other values on each rank
     updates = distributed.sharded_updates(params, grad(cost, params), momentum, comm)
     velocity = updates[0][0]
     assert len(velocity.get_value()) == -(-63 // n)

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 def sharded_updates(
-    params: Sequence[Any], gradients: Sequence[Variable], rule: Rule, comm: Communicator
+    params: Sequence[Any],
+    gradients: Sequence[Variable],
+    rule: Rule,
+    comm: Communicator,
+    root: int | None = 0,
 ) -> list[tuple[Any, Variable]]:
     """Return updates of shared variables; each rank keeps a part of the state.
 
@@ -23,8 +27,9 @@ def sharded_updates(
     all parameters and of the averaged gradients, as vectors, and returns the next ``p``
     and a list of updates of its state, which ``state(name)`` makes: a shared vector of
     zeros, as long as ``p``. So an optimizer with two numbers for each parameter needs
-    the memory of two numbers for each of this rank's part. Parameters begin alike on
-    all ranks (`broadcast_values`) and stay so. All are of one dtype.
+    the memory of two numbers for each of this rank's part. The values of the parameters
+    become those of the rank ``root`` at once, unless that is None, which is for those
+    that begin alike on all ranks; they stay so. All are of one dtype.
 
     >>> import numpy as np
     >>> from gpuarray import distributed as processes
@@ -40,4 +45,4 @@ def sharded_updates(
     >>> print(w.get_value())
     [-1. -1. -1.]
     """
-    return sharded.sharded_updates(params, gradients, rule, comm, shared)
+    return sharded.sharded_updates(params, gradients, rule, comm, shared, root)

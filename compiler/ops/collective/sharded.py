@@ -10,6 +10,7 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.collective.collectives import all_gather, reduce_scatter
+from gpuarray.compiler.ops.collective.data_parallel import broadcast_values
 from gpuarray.compiler.ops.creation.creation import zeros
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
@@ -32,12 +33,13 @@ def sharded_updates(
     rule: Rule,
     comm: Communicator,
     shared: Callable[..., Any],
+    root: int | None,
 ) -> list[tuple[Any, Variable]]:
     """Return the updates by which each rank moves its part of the parameters.
 
     The gradients are averaged by a reduce_scatter, each rank takes the optimizer's step
     on its part, and an all_gather gives all parts to all ranks. ``shared`` makes the
-    state.
+    state. Parameters become those of the rank ``root``, unless it is None.
     """
     if len(params) != len(gradients) or not params:
         raise GraphValueError(
@@ -54,6 +56,8 @@ def sharded_updates(
     shapes = [tuple(param.container.value.shape) for param in params]
     # Joined to a vector, parameters in another order would be taken for others.
     comm.agree("sharded_updates", f"{dtype}: {', '.join(map(str, shapes))}")
+    if root is not None:
+        broadcast_values(params, comm, root)
     sizes = [int(np.prod(shape)) for shape in shapes]
     part = -(-sum(sizes) // comm.size)
     lacking = part * comm.size - sum(sizes)
