@@ -188,6 +188,24 @@ def one_is_late(comm, x):
     assert error.number == 2
 
 
+def another_communicator(comm, x):
+    """One rank calls the communicator that the other one is a duplicate of.
+
+    NCCL's calls do not wait, so there the barrier behind differs.
+    """
+    part = comm.duplicate()
+    called = part
+    if comm.rank == 1:
+        time.sleep(0.5)
+        called = comm
+    raises(
+        comm,
+        r"waited 2 s in all_reduce.* \(call 1 of 'world/1'\) for rank 1, whose last "
+        r"call was all_reduce.*, call 2$|call 2 differs among ranks.* barrier\(\)",
+        lambda: called.all_reduce(x),
+    )
+
+
 def one_is_stopped(comm, x):
     """One rank has said what it calls, and then moves nothing."""
     comm.barrier()
@@ -266,6 +284,7 @@ FAULTS = (
     one_fails_in_a_call,
     one_is_interrupted,
     one_is_late,
+    another_communicator,
     one_is_stopped,
     both_send,
     one_program_fails,
@@ -274,7 +293,7 @@ FAULTS = (
 )
 ALONE = one_program_fails, first_is_killed
 ALL = [fault.__name__ for fault in FAULTS if fault not in ALONE]
-SHORT = one_is_late, one_is_stopped, both_send
+SHORT = one_is_late, another_communicator, one_is_stopped, both_send
 
 
 def shorten(comm, timeout):

@@ -76,7 +76,7 @@ def test_ranks_whose_calls_queue(first_context):
     arguments = "rank_faults.py", torchrun(2), "--context", name, "--queued"
     statuses, texts = run(*arguments)
     assert statuses == [0, -signal.SIGKILL], "\n".join(texts)
-    assert [text.count(" s\n") for text in texts] == [13, 12]
+    assert [text.count(" s\n") for text in texts] == [14, 13]
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -99,7 +99,7 @@ def test_faults_of_ranks(first_context):
     name = first_context.name
     statuses, texts = run("rank_faults.py", torchrun(3), "--context", name)
     assert statuses == [0, 0, -signal.SIGKILL], "\n".join(texts)
-    assert [text.count(" s\n") for text in texts] == [14, 14, 13]
+    assert [text.count(" s\n") for text in texts] == [15, 15, 14]
 
 
 def test_the_doctor_tries_the_collectives(first_context):
@@ -199,8 +199,11 @@ def test_a_launcher_that_is_none(monkeypatch):
     monkeypatch.setenv("RANK", "first")
     with pytest.raises(TypeError, match="RANK='first' is no number"):
         distributed.init("null", by="torchrun")
-    for name, value in {**torchrun(2)[0], "RANK": "2"}.items():
+    for name, value in {**torchrun(2)[0], "RANK": "2", "LOCAL_RANK": "one"}.items():
         monkeypatch.setenv(name, value)
+    with pytest.raises(TypeError, match="LOCAL_RANK='one' is no number"):
+        distributed.init("null", by="torchrun")
+    monkeypatch.setenv("LOCAL_RANK", "0")
     with pytest.raises(TypeError, match="rank 2 of 2, expected 0 to 1"):
         distributed.init("null", by="torchrun")
     with pytest.raises(ValueError, match="timeout 0"):

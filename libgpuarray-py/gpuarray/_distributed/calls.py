@@ -68,6 +68,15 @@ def listed(ranks: Sequence[int]) -> str:
     return f"ranks {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
+def of_group(name: str) -> str:
+    """Return what a call's number has behind it: its communicator, if not the first.
+
+    >>> of_group("world"), of_group("world/1")
+    ('', " of 'world/1'")
+    """
+    return "" if name == "world" else f" of {name!r}"
+
+
 class _Place(threading.local):
     """The line whose calls this thread's plan records; empty outside of one."""
 

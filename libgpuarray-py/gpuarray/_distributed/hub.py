@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuarray._distributed import frames
-from gpuarray._distributed.calls import CollectiveCall, differs, listed
+from gpuarray._distributed.calls import CollectiveCall, differs, listed, of_group
 from gpuarray._distributed.streams import DIGEST, unpacked
 
 _Key = tuple[str, str]
@@ -231,9 +231,10 @@ class Hub:
 
     def _leave(self, rank: int, text: str) -> None:
         self._left[rank] = text
-        for (_, number), pending in self._pending.items():
+        for (group, number), pending in self._pending.items():
             if rank in pending.missing():
-                self._absent(rank, number, pending.agreed(), list(pending.calls))
+                shown = self._shown(group, number)
+                self._absent(rank, shown, pending.agreed(), list(pending.calls))
                 return
         for told in self._streams.values():
             if rank in told.ranks:
@@ -255,7 +256,8 @@ class Hub:
         call = CollectiveCall.from_json(message["call"])
         if self._failure:
             return  # the rank has been told, or will be before it waits
-        self._last[rank] = call, number
+        shown = self._shown(group, number)
+        self._last[rank] = call, shown
         key = group, number
         pending = self._pending.get(key)
         if pending is None:
@@ -264,7 +266,7 @@ class Hub:
             self._pending[key] = pending
         for other, said in pending.calls.items():
             if differs(said, call):
-                self._differ(number, (other, said), (rank, call))
+                self._differ(shown, (other, said), (rank, call))
                 return
         pending.calls[rank] = call
         pending.contents[rank] = content
@@ -272,7 +274,11 @@ class Hub:
         if not missing:
             self._go(key, pending)
         elif gone := [r for r in missing if r in self._left]:
-            self._absent(gone[0], number, pending.agreed(), list(pending.calls))
+            self._absent(gone[0], shown, pending.agreed(), list(pending.calls))
+
+    def _shown(self, group: str, number: str) -> str:
+        """Return a call's number with its communicator."""
+        return f"{number}{of_group(group)}" if group in self._groups else number
 
     def _go(self, key: _Key, pending: _Pending) -> None:
         """Tell the ranks that wait that all have called."""
@@ -415,10 +421,11 @@ class Hub:
         self,
     ) -> Iterator[tuple[float, list[int], list[int], CollectiveCall, str]]:
         """Return deadline, who waits for whom, and in which call."""
-        for (_, number), pending in self._pending.items():
+        for (group, number), pending in self._pending.items():
             waiting = sorted(pending.calls)
             call = pending.agreed()
-            yield pending.deadline, waiting, pending.missing(), call, number
+            shown = self._shown(group, number)
+            yield pending.deadline, waiting, pending.missing(), call, shown
         for told in self._streams.values():
             if ahead := told.ahead():
                 call = self._call_of(told, ahead[0], 0)

@@ -11,6 +11,7 @@ from gpuarray._distributed.calls import (
     CollectiveCall,
     described,
     error_of,
+    of_group,
     recorded_line,
     summary,
 )
@@ -43,7 +44,11 @@ class OrderedCalls:
         self._parts = 0
         member = group.member
         member.begin_group(name, ranks)
-        self._stream = None if engine.compares_first else member.stream(name, ranks)
+        self._stream = (
+            None
+            if engine.compares_first
+            else member.stream(name, ranks, of_group(name))
+        )
         self._messages: dict[tuple[int, int], _Messages] = {}
         _named[name] = ref(self)
 
@@ -174,7 +179,9 @@ class OrderedCalls:
             suffix = f" from {source} to {target}"
             stream = None
             if self._stream is not None:
-                stream = self._group.member.stream(self._name + suffix, pair, suffix)
+                stream = self._group.member.stream(
+                    self._name + suffix, pair, suffix + of_group(self._name)
+                )
             found = _Messages(pair, suffix, stream)
             self._messages[source, target] = found
         self._engine.drain()
