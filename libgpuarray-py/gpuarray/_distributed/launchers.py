@@ -121,9 +121,9 @@ def by_torchrun(environment: Mapping[str, str], job: str, timeout: float) -> Lau
     run = environment.get("TORCHELASTIC_RUN_ID", "")
     attempt = environment.get("TORCHELASTIC_RESTART_COUNT", "")
     name = f"torchrun {run} {attempt} {first} {size} {job}"
+    local = _number(environment, "LOCAL_RANK") if "LOCAL_RANK" in environment else rank
     meeting = _meet(host, first, name, rank, size, timeout)
-    local = environment.get("LOCAL_RANK")
-    return Met("torchrun's variables", meeting, rank if local is None else int(local))
+    return Met("torchrun's variables", meeting, local)
 
 
 def by_slurm(environment: Mapping[str, str], job: str, timeout: float) -> Launcher:
