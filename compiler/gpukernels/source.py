@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._kernels.codegen import (
+    as_stored,
     convert,
     identity_text,
     scalar_expression,
@@ -22,7 +23,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     loop_dtypes,
 )
 from gpuarray.compiler.plan import ReduceComponent
-from gpuarray.dtypes import work_ctype
+from gpuarray.dtypes import work_ctype, work_dtype
 from gpuarray.scalars import SCALARS, Scalar
 
 Operand = tuple[str, str]
@@ -56,10 +57,12 @@ def statements(
         step = CompositeStep(name, tuple(range(len(operands))), dtype)
         scalar = Composite(tuple(d for _, d in operands), (step,), (len(operands),))
     values = list(operands)
+    rounded_early = decisive(scalar.steps, [dtype for _, dtype in operands])
     lines: list[str] = []
     supports: dict[str, None] = {}
     for number, step in enumerate(scalar.steps):
-        text, support = expression(step, [values[i] for i in step.operands])
+        given = [values[i] for i in step.operands]
+        text, support = expression(step, given, len(values) in rounded_early)
         name = f"t{number}"
         lines.append(f"const {work_ctype(np.dtype(step.dtype))} {name} = {text};")
         values.append((name, step.dtype))
@@ -69,8 +72,41 @@ def statements(
     return Statements("\n".join(lines), results, "\n".join(supports))
 
 
-def expression(step: CompositeStep, operands: Sequence[Operand]) -> tuple[str, str]:
-    """Return a step's C expression in the step's dtype, and its device functions."""
+def decisive(steps: Sequence[Any], dtypes: Sequence[str]) -> frozenset[int]:
+    """Return the values of 16 bits that a truth value or an integer is computed of.
+
+    ``dtypes`` are those of the inputs, before the values of ``steps``. Kernels keep
+    other values of 16 bits in float until they are stored; these are rounded at once:
+    a decision is then the same wherever it is taken, and of what is stored.
+
+    >>> double = CompositeStep("add", (0, 0), "float16")
+    >>> equal = CompositeStep("eq", (1, 0), "bool")
+    >>> decisive([double, equal], ["float16"])
+    frozenset({1})
+    """
+    known = [*dtypes, *(step.dtype for step in steps)]
+    return frozenset(
+        value
+        for step in steps
+        if np.dtype(step.dtype).kind in "biu"
+        for value in step.operands
+        if value >= len(dtypes)
+        and work_dtype(np.dtype(known[value])) != np.dtype(known[value])
+    )
+
+
+def expression(
+    step: CompositeStep, operands: Sequence[Operand], is_rounded: bool = False
+) -> tuple[str, str]:
+    """Return a step's C expression in the step's dtype, and its device functions.
+
+    ``is_rounded``: its value is as memory would hold it, as `decisive` ones are.
+    """
+    text, support = _expression(step, operands)
+    return as_stored(text, np.dtype(step.dtype)) if is_rounded else text, support
+
+
+def _expression(step: CompositeStep, operands: Sequence[Operand]) -> tuple[str, str]:
     target = np.dtype(step.dtype)
     if step.op == "cast":
         ((text, source),) = operands

@@ -1,8 +1,8 @@
 """The dtypes that a device holds: NumPy dtype, typecode, C name, work dtype.
 
 float16 and bfloat16 are storage types: kernels load them as float, compute in float and
-round when they store. NumPy's bfloat16 comes from the package ml_dtypes, which arrays
-of it need.
+round when they store, and before they compare or count. NumPy's bfloat16 comes from the
+package ml_dtypes, which arrays of it need.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from gpuarray._kernels.codegen import digest, rounded, self_contained
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.multi_tensor.inputs import Sources, chosen, numbers_of
 from gpuarray.compiler.gpukernels.multi_tensor.totals import STRIP, TotalText
-from gpuarray.compiler.gpukernels.source import Operand, expression
+from gpuarray.compiler.gpukernels.source import Operand, decisive, expression
 from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, Part
 from gpuarray.dtypes import work_ctype
 
@@ -210,8 +210,10 @@ class MultiTensorText(TotalText):
                 self.load(names, source, dtype, self.before if is_one else self.each)
             values.append(operand)
         ones = list(part.is_one)
+        rounded_early = decisive(scalar.steps, [dtype for _, dtype in values])
         for at, step in enumerate(scalar.steps):
-            text, support = expression(step, [values[i] for i in step.operands])
+            given = [values[i] for i in step.operands]
+            text, support = expression(step, given, len(values) in rounded_early)
             self.supports.update({support: None} if support else {})
             ones.append(all(ones[i] for i in step.operands))
             line = f"const {work_ctype(np.dtype(step.dtype))} t{at} = {text};"

@@ -168,9 +168,7 @@ class RowText(ValueText):
         for fold in folds:
             dtype = np.dtype(self.fold(fold).dtype)
             text = convert(f"a{fold}", self.accumulator(fold), dtype)
-            lines.append(
-                f"const {work_ctype(dtype)} v{fold} = {text};{self.inverse(fold)}"
-            )
+            lines.append(self.assigned(fold, text))
         return [*lines, *self.row_steps(level)]
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 from functools import singledispatch
 
 import numpy as np
-from gpuarray._kernels.codegen import loaded
+from gpuarray._kernels.codegen import as_stored, loaded
 from gpuarray.compiler.gpukernels.rows.form import Form
-from gpuarray.compiler.gpukernels.source import Operand, expression
+from gpuarray.compiler.gpukernels.source import Operand, decisive, expression
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.fused.row_steps import (
@@ -40,6 +40,7 @@ class ValueText:
         self.count = len(program.inputs)
         self.kinds, self.levels = program.kinds, program.levels
         self.divisors = divisors(program)
+        self.decisive = decisive(program.steps, [dtype for dtype, _ in program.inputs])
         self.supports: dict[str, None] = {}
         self.texts: dict[int, Operand] = {}
 
@@ -81,7 +82,14 @@ class ValueText:
     def assigned(self, value: int, text: str) -> str:
         """Return the statement that gives a value its name."""
         ctype = work_ctype(np.dtype(self.program.dtypes[value]))
+        text = self.decided(value, text)
         return f"const {ctype} v{value} = {text};{self.inverse(value)}"
+
+    def decided(self, value: int, text: str) -> str:
+        """Return a value's text: rounded, where something is decided by it."""
+        if value not in self.decisive:
+            return text
+        return as_stored(text, np.dtype(self.program.dtypes[value]))
 
     def applied(self, value: int, step: CompositeStep) -> str:
         """Return the expression of a row of the scalar table."""
@@ -134,7 +142,7 @@ class ValueText:
                 f"if ({place} < (ga_long)length) {{",
                 f"  const ga_int p = (ga_int){place};",
                 *(f"  {line}" for line in lines),
-                f"  v{value} = {text};",
+                f"  v{value} = {self.decided(value, text)};",
                 "}",
             ]
         )

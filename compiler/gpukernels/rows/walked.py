@@ -16,7 +16,12 @@ from gpuarray._kernels.codegen import convert, identity_text
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps
 from gpuarray.compiler.gpukernels.rows.operands import Operands
-from gpuarray.compiler.gpukernels.source import Operand, calls_function, expression
+from gpuarray.compiler.gpukernels.source import (
+    Operand,
+    calls_function,
+    decisive,
+    expression,
+)
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.fused.row_steps import (
@@ -128,6 +133,8 @@ class Walks:
         self.sources = (*operands.sources, *texts)
         self.count = len(self.program.inputs)
         self.steps = list(enumerate(self.program.steps, self.count))
+        inputs = [dtype for dtype, _ in self.program.inputs]
+        self.decisive = decisive(self.program.steps, inputs)
         self.known = {
             value: number
             for value, number in enumerate(operands.numbers)
@@ -353,13 +360,10 @@ class Walks:
             elif value not in self.known:
                 step = self.program.steps[value - self.count]
                 assert isinstance(step, CompositeStep)
-                expression_text, support = expression(
-                    step, [operands[i] for i in step.operands]
-                )
+                given = [operands[i] for i in step.operands]
+                text, support = expression(step, given, value in self.decisive)
                 supports[support] = None
-                lines.append(
-                    f"const {work_ctype(np.dtype(dtype))} {name} = {expression_text};"
-                )
+                lines.append(f"const {work_ctype(np.dtype(dtype))} {name} = {text};")
         results = tuple(operands[root] for root in roots)
         support = "\n".join(filter(None, supports))
         used = tuple(value for value in needed if value in self.known)

@@ -25,6 +25,7 @@ from gpuarray._functional.tracer import (
 from gpuarray._kernels.apply import ROUNDED, fail, new_elemwise
 from gpuarray._kernels.codegen import (
     Operand,
+    as_stored,
     convert,
     literal,
     resolve,
@@ -41,10 +42,8 @@ from gpuarray._native import ARRAY, ffi, lib
 from gpuarray.dtypes import (
     DOUBLES,
     as_dtype,
-    dtype_to_ctype,
     dtype_to_typecode,
     work_ctype,
-    work_dtype,
 )
 from gpuarray.scalars import Scalar
 
@@ -282,9 +281,7 @@ def _number_text(
 
 def _named(text: KernelText, expression: str, dtype: DType) -> tuple[str, DType]:
     """Add a statement that gives a value a name, rounded to its dtype."""
-    if work_dtype(dtype) != dtype:
-        kind = dtype_to_ctype(as_dtype(dtype)).removeprefix("ga_")
-        expression = f"ga_{kind}2float(ga_float2{kind}({expression}))"
+    expression = as_stored(expression, as_dtype(dtype))
     name = f"t{len(text.lines)}"
     text.lines.append(f"const {work_ctype(dtype)} {name} = ({expression});")
     return name, dtype

@@ -331,3 +331,12 @@ def rounded(text: str, dtype: DType) -> str:
     if work_dtype(dtype) == dtype:
         return text
     return f"ga_float2{dtype_to_ctype(dtype).removeprefix('ga_')}({text})"
+
+
+def as_stored(text: str, dtype: DType) -> str:
+    """Return C text of a value as memory would hold it, in its work type.
+
+    >>> as_stored("v", np.dtype("float16"))
+    'ga_half2float(ga_float2half(v))'
+    """
+    return loaded(rounded(text, dtype), dtype)
