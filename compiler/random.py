@@ -19,6 +19,7 @@ True
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature
 from typing import Any
@@ -100,7 +101,12 @@ def as_state(value: Any) -> StateArray:
             f"RandomStreams: the state is {value!r}, expected three integers: seed, "
             "stream, position; or a generator"
         )
-    words = [int(word) for word in value]
+    try:
+        words = [operator.index(word) for word in value]
+    except TypeError:
+        raise GraphTypeError(
+            f"RandomStreams: the state is {value!r}, expected integers"
+        ) from None
     if not all(0 <= word < _WORD for word in words):
         raise GraphValueError(
             f"RandomStreams: the state is {tuple(words)}, expected three integers from "

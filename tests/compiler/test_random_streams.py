@@ -151,20 +151,6 @@ def test_integers_that_do_not_fit_become_the_greatest(context):
     assert_equal(f(), expected)
 
 
-def test_integers_between_variables_are_minus_1_where_there_are_none(context):
-    low, high = T.lvectors("low", "high")
-    drawn = [
-        RandomStreams(3).integers(low, high, dtype=dtype)
-        for dtype in ("uint8", "int64", "float32")
-    ]
-    f = function([low, high], drawn)
-    bounds = np.array([5, 3, -1, 0, 250]), np.array([5, 4, 3, 257, 256])
-    narrow, wide, floats = values(f, *bounds)
-    assert (narrow[[0, 2, 3]] == 255).all() and narrow[1] == 3 and narrow[4] >= 250
-    assert wide[0] == -1 and (wide[1:] >= bounds[0][1:]).all()
-    assert np.isnan(floats[0]) and (floats[1:] == wide[1:]).all()
-
-
 STORED = [
     ("uniform", (-1.0, 3.0), ["float32", "float64", "float16", "bfloat16"]),
     ("normal", (0.0, 1.0), ["float16"]),
@@ -335,6 +321,18 @@ def test_parameters_out_of_range_give_nothing(context):
     assert counts[:2].tolist() == [-1, -1] and 0 <= counts[2] <= 3
 
 
+def test_what_is_computed_of_a_constant_may_be_out_of_range(context):
+    # The rate of two is an operation whose first operand is a constant.
+    x = T.dscalar("x")
+    twice, less = T.constant(2.0) * x, -T.constant(3.0)
+    f = function(
+        [x], [RandomStreams(5).poisson(rate, size=(9,)) for rate in (twice, less)]
+    )
+    for found in values(f, -1.0):
+        assert found.tolist() == [-1] * 9
+    assert (values(f, 40.0)[0] > 9).all()
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
@@ -349,6 +347,16 @@ def test_parameters_out_of_range_give_nothing(context):
             "bernoulli: p is 1.5, expected a numbe",
         ),
         (lambda s: s.uniform(2, 1), ValueError, "uniform: high is 1"),
+        (
+            lambda s: s.uniform(np.array([2, 3]), np.array([9, 1])),
+            ValueError,
+            r"uniform: high is \[9\. 1\.\], expected at least low",
+        ),
+        (
+            lambda s: s.hypergeometric(3, 3, 8),
+            ValueError,
+            "hypergeometric: nsample is 8.0, expected at most ngood \\+ nbad, 6.0",
+        ),
         (lambda s: s.normal(size=2.5), TypeError, "size is 2.5, expected an integer"),
         (lambda s: s.normal(size=(2, True)), TypeError, "size is"),
         (
@@ -391,7 +399,14 @@ def test_parameters_out_of_range_give_nothing(context):
             ValueError,
             "low is 300, out of bounds for uint8",
         ),
-        (lambda s: s.integers(0, 2**64), ValueError, "high is 18446744073709551616, e"),
+        (lambda s: s.integers(0, 2**64), ValueError, "high is 18446744073709551616, o"),
+        (
+            lambda s: s.integers(T.lscalar("n"), 2**64, dtype="uint64"),
+            ValueError,
+            "high is 18446744073709551616, expected an integer from",
+        ),
+        (lambda s: s.integers(0, 3, dtype="bool"), ValueError, "high is 3, out of"),
+        (lambda s: s.integers(0, 3, dtype="complex64"), TypeError, "dtype is complex"),
         (lambda s: s.dirichlet([1.0, -1.0]), ValueError, "alpha has -1, expected num"),
         (lambda s: s.dirichlet(2.0), TypeError, "alpha is .*expected a vector"),
         (
@@ -415,6 +430,16 @@ def test_parameters_out_of_range_give_nothing(context):
             lambda s: s.choice(2, p=[1.5, -0.5]),
             ValueError,
             "p has -0.5, expected proba",
+        ),
+        (
+            lambda s: s.choice(3, p=[0.5, 0.5]),
+            ValueError,
+            r"p has 2 numbers, expected 3",
+        ),
+        (
+            lambda s: s.choice(np.arange(4), p=[0.5, 0.5]),
+            ValueError,
+            r"p has 2 numbers, expected 4",
         ),
         (lambda s: s.choice(T.fmatrix("m")), TypeError, "choice: a is"),
         (lambda s: s.multinomial(-1, [1.0]), ValueError, "n is -1, expected 0 or more"),

@@ -94,6 +94,8 @@ def test_states_are_read_and_set(context):
     assert_equal(f(), first)
     with pytest.raises(ValueError, match="expected three integers from 0"):
         x.rng.set_value((1, 2, -1))
+    with pytest.raises(TypeError, match=r"state is \[1.5, 2, 3\], expected integers"):
+        x.rng.set_value([1.5, 2, 3])
 
 
 def test_states_are_copied_between_graphs(context):

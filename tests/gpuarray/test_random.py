@@ -377,7 +377,8 @@ def test_wrong_choices(context):
     for options, said in (
         ({"a": 0, "size": 1}, "nothing to draw"),
         ({"a": 3, "size": 4, "replace": False}, "4 of 3 without"),
-        ({"a": 3, "p": [1, 1, 1]}, "no distribution"),
+        ({"a": 3, "p": [1, 1, 1]}, "p adds up to 3, expected 1"),
+        ({"a": 3, "p": [1, 1, -1]}, "got p -1, expected numbers from 0 to 1"),
         ({"a": 3, "p": [0.5, 0.5]}, "shape"),
         ({"a": 3, "size": 2, "replace": False, "p": [1, 0, 0]}, "only 1 prob"),
     ):

@@ -315,8 +315,13 @@ def _integers_reference(
     seed: Any, stream: Any, position: Any, place: Any, count: Any, low: Any
 ) -> Any:
     bits = _bits_reference(seed, stream, position, place)
+    high = _high_half(bits, np.asarray(count, "uint64"))
+    return (np.asarray(low, "int64").astype("uint64") + high).astype("int64")
+
+
+def _high_half(bits: Any, count: Any) -> Any:
+    """Return the upper 64 bits of products."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
-    count = np.asarray(count, "uint64")
     parts = [
         (a, b)
         for a in (bits & mask, bits >> half)
@@ -325,8 +330,23 @@ def _integers_reference(
     ll, lh, hl, hh = (a * b for a, b in parts)
     middle = hl + (ll >> half)
     carried = lh + (middle & mask)
-    high = hh + (middle >> half) + (carried >> half)
-    return (np.asarray(low, "int64").astype("uint64") + high).astype("int64")
+    return hh + (middle >> half) + (carried >> half)
+
+
+def _wide_integers_reference(
+    seed: Any, stream: Any, position: Any, place: Any, count: Any, low: Any
+) -> Any:
+    place, one = np.asarray(place, "uint64"), np.uint64(1)
+    with np.errstate(over="ignore"):
+        fine, coarse = (
+            _bits_reference(seed, stream, position, place * 2 + half)
+            for half in (0 * one, one)
+        )
+        count = np.asarray(count, "uint64")
+        begun = coarse * count
+        carry = begun + _high_half(fine, count) < begun
+        below = np.where(count == 0, coarse, _high_half(coarse, count) + carry)
+        return (np.asarray(low, "int64").astype("uint64") + below).astype("int64")
 
 
 def _no_gradient(m: Any, g: Any, y: Any, *operands: Any) -> tuple[None, ...]:
@@ -347,7 +367,8 @@ BITS = DrawRow(
 
 INTEGERS = DrawRow(
     name=f"{PREFIX}integers",
-    expression="{5} + (ga_long)ga_random_high(ga_philox_pair({2}, {3}, {1}, {0}), {4})",
+    expression="(ga_long)((ga_ulong)({5}) + "
+    "ga_random_high(ga_philox_pair({2}, {3}, {1}, {0}), {4}))",
     reference=_integers_reference,
     gradient=_no_gradient,
     arity=PLACE + 2,
@@ -355,6 +376,25 @@ INTEGERS = DrawRow(
     public=False,
 )
 """An int64 from the last operand on, of as many as the uint64 before it says."""
+
+
+_FINE, _COARSE = (
+    f"ga_philox_pair({{2}}, (ga_ulong)({{3}}) * 2 + {half}, {{1}}, {{0}})"
+    for half in (0, 1)
+)
+
+WIDE_INTEGERS = DrawRow(
+    name=f"{PREFIX}wide_integers",
+    expression=f"(ga_long)((ga_ulong)({{5}}) + ({{4}} == 0 ? {_COARSE} : "
+    f"ga_random_high({_COARSE}, {{4}}) + ({_COARSE} * {{4}} + "
+    f"ga_random_high({_FINE}, {{4}}) < {_COARSE} * {{4}})))",
+    reference=_wide_integers_reference,
+    gradient=_no_gradient,
+    arity=PLACE + 2,
+    joins=(PLACE + 1,),
+    public=False,
+)
+"""The same of 128 random bits, a count for each; as many as 0 says are 2**64."""
 
 
 def _cap_reference(dropped: int, finest: float) -> Callable[..., Any]:
@@ -397,7 +437,13 @@ CAPS = {
 """By the dtypes whose numbers have fewer bits than they are drawn with: a uniform
 number, low and high."""
 
-_ROWS = [BITS, INTEGERS, *CAPS.values(), *map(_row, DISTRIBUTIONS.values())]
+_ROWS = [
+    BITS,
+    INTEGERS,
+    WIDE_INTEGERS,
+    *CAPS.values(),
+    *map(_row, DISTRIBUTIONS.values()),
+]
 
 DRAWS: dict[str, Scalar] = {row.name: row for row in _ROWS}
 """The rows of all distributions, by name."""

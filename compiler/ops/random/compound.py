@@ -91,11 +91,24 @@ def choice(
     is_vector = pool.type.ndim == 1
     count = shape_i(pool, 0) if is_vector else _scalar("choice", "a", pool)
     weights = None if p is None else probabilities("choice", "p", p, 1)
+    _check_count(pool, weights)
     lengths = lengths_of("choice", size, ndim, [])
     pick = _with_replacement if replace else _without_replacement
     after, places = pick(state, count, lengths, weights)
     chosen = take(pool, places) if is_vector else math.cast(places, dtype)
     return after, chosen if weights is None else marked("choice", chosen, weights)
+
+
+def _check_count(pool: Variable, p: Variable | None) -> None:
+    """Raise ValueError for constants of which there are not as many as outcomes."""
+    if not (isinstance(p, Constant) and isinstance(pool, Constant)):
+        return
+    count = len(pool.data) if pool.type.ndim else int(pool.data)
+    if len(p.data) != count:
+        raise GraphValueError(
+            f"choice: p has {len(p.data)} numbers, expected {count}, one for each "
+            "outcome"
+        )
 
 
 def _with_replacement(

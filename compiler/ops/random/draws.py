@@ -19,7 +19,14 @@ from gpuarray.compiler.errors import GraphArgumentError, GraphTypeError, GraphVa
 from gpuarray.compiler.graph.core import Constant, Variable, constant
 from gpuarray.compiler.graph.types import dtype_name
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.elemwise.draws import BITS, CAPS, DRAWS, INTEGERS, PREFIX
+from gpuarray.compiler.ops.elemwise.draws import (
+    BITS,
+    CAPS,
+    DRAWS,
+    INTEGERS,
+    PREFIX,
+    WIDE_INTEGERS,
+)
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.elemwise.gamma_slope import GAMMA_SLOPE
 from gpuarray.compiler.ops.index.indexing import index
@@ -149,13 +156,16 @@ def parameters_of(
                     f"{name}: {parameter.name} is {wrong.flat[0]:g}, expected "
                     f"{parameter.range}"
                 )
+            variable = constant(variable.data, real)
         found.append(math.cast(variable, real))
     _check_order(name, row, found)
     return found
 
 
 def _check_order(name: str, row: Distribution, given: Sequence[Variable]) -> None:
-    """Raise ValueError for constants that should not fall and do."""
+    """Raise ValueError for constants that should not fall and do, or are too many."""
+    if row.relation == lib.GA_RANDOM_WITHIN_SUM:
+        _check_sum(name, row, given)
     if row.relation != lib.GA_RANDOM_RISING:
         return
     pairs = list(zip(row.parameters, given, strict=True))[-row.related :]
@@ -167,6 +177,19 @@ def _check_order(name: str, row: Distribution, given: Sequence[Variable]) -> Non
                 f"{name}: {second.name} is {b.data}, expected at least {first.name}, "
                 f"{a.data}"
             )
+
+
+def _check_sum(name: str, row: Distribution, given: Sequence[Variable]) -> None:
+    """Raise ValueError for constants of which the last is above the sum of others."""
+    known = [np.asarray(value.data) for value in given if isinstance(value, Constant)]
+    if len(known) < len(given):
+        return
+    first, second, last = known
+    if (last > first + second).any():
+        a, b, c = (parameter.name for parameter in row.parameters)
+        raise GraphValueError(
+            f"{name}: {c} is {last}, expected at most {a} + {b}, {first + second}"
+        )
 
 
 # ---- states ----
@@ -274,12 +297,7 @@ def check_kind(name: str, of: str, dtype: str) -> None:
 
 def _are_known(values: Sequence[Variable]) -> bool:
     """True if all parameters are constants, which are in range."""
-    return all(isinstance(_source(value), Constant) for value in values)
-
-
-def _source(value: Variable) -> Variable:
-    """Return what a parameter was cast from."""
-    return value if value.owner is None else value.owner.inputs[0]
+    return all(isinstance(value, Constant) for value in values)
 
 
 def draw_bits(
@@ -304,30 +322,80 @@ def draw_integers(
 
     Raises ValueError where constants leave none, or the dtype does not hold them.
     """
-    for word, value in (("low", low), ("high", high)):
-        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+    kind = dtype_name(dtype)
+    first, end = _whole(low), _whole(high)
+    if first is not None and end is not None:
+        return _integers_from(name, state, first, end, size, ndim, kind)
+    for word, value in (("low", first), ("high", end)):
+        if value is not None and not -(2**63) <= value < _WORD:
             raise GraphArgumentError(
                 f"{name}: {word} is {value}, expected an integer from -2**63 to "
                 "2**64 - 1"
             )
     bounds = [as_tensor_variable(low), as_tensor_variable(high)]
-    kind = dtype_name(dtype)
     for word, bound in zip(("low", "high"), bounds, strict=True):
         if bound.type.dtype[0] not in "iu":
             raise GraphTypeError(f"{name}: {word} is {bound.type}, expected integers")
     _check_bounds(name, bounds, kind)
     before = check_state(name, state)
-    first, end = (math.cast(bound, "int64") for bound in bounds)
     lengths = lengths_of(name, size, ndim, bounds)
-    count = math.cast(end - first, STATE)
+    least, beyond = (math.cast(bound, "int64") for bound in bounds)
+    count = math.cast(beyond - least, STATE)
     place = [*parts_of(before), places_of(lengths)]
-    drawn = _element(INTEGERS, *place, count, first)
+    drawn = _element(INTEGERS, *place, count, least)
     after = advanced(before, _share(count_of(lengths), 2))
     drawn, allowed = math.cast(drawn, kind), _allowed(bounds, kind)
     if allowed is not None:
         nothing = np.asarray(-1).astype(kind) if kind[0] in "iu" else np.nan
         drawn = math.where(allowed, drawn, constant(nothing, kind))
     return after, drawn
+
+
+def _whole(bound: Any) -> int | None:
+    """Return an integer that is known; None for arrays, variables and other values."""
+    if isinstance(bound, Constant) and bound.type.ndim == 0:
+        bound = np.asarray(bound.data)[()]
+    is_whole = isinstance(bound, (int, np.integer)) and not isinstance(bound, bool)
+    return int(bound) if is_whole else None
+
+
+def _integers_from(
+    name: str, state: Any, low: int, high: int, size: Any, ndim: Any, dtype: str
+) -> tuple[Variable, Variable]:
+    """Return the next state and integers between two that are known.
+
+    They are those of a generator, which takes 128 bits for a range above 2**32.
+    """
+    _check_integers(name, dtype)
+    limits = np.iinfo(dtype if dtype[0] in "iu" else "int64")
+    least, greatest = (0, 1) if dtype == "bool" else (limits.min, limits.max)
+    for word, value, beyond in (("low", low, 0), ("high", high, 1)):
+        if not int(least) <= value - beyond <= int(greatest) and low < high:
+            raise GraphArgumentError(
+                f"{name}: {word} is {value}, out of bounds for {dtype}, which has "
+                f"{least} to {greatest}"
+            )
+    if low >= high:
+        raise GraphArgumentError(
+            f"{name}: low is {low}, expected less than high, {high}"
+        )
+    if dtype == "bool":
+        p = (low + high - 1) / 2
+        return draw("bernoulli", state, (p,), size, ndim, dtype, name)
+    before, lengths = check_state(name, state), lengths_of(name, size, ndim, [])
+    is_wide = high - low > 2**32
+    count = constant(np.uint64((high - low) % _WORD), STATE)
+    first = constant(np.uint64(low % _WORD).astype("int64"), "int64")
+    place = [*parts_of(before), places_of(lengths)]
+    drawn = _element(WIDE_INTEGERS if is_wide else INTEGERS, *place, count, first)
+    total = count_of(lengths)
+    after = advanced(before, total if is_wide else _share(total, 2))
+    return after, math.cast(drawn, dtype)
+
+
+def _check_integers(name: str, dtype: str) -> None:
+    if dtype[0] not in "iuf" and dtype != "bool":
+        raise GraphTypeError(f"{name}: dtype is {dtype}, expected integers or floats")
 
 
 def _allowed(bounds: Sequence[Variable], dtype: str) -> Variable | None:
@@ -363,8 +431,12 @@ def _check_fit(name: str, word: str, bound: Variable, dtype: str, beyond: int) -
 
 
 def _check_bounds(name: str, bounds: Sequence[Variable], dtype: str) -> None:
-    if dtype[0] not in "iuf":
-        raise GraphTypeError(f"{name}: dtype is {dtype}, expected integers or floats")
+    if dtype == "bool":
+        raise GraphTypeError(
+            f"{name}: dtype is bool, expected integers or floats where low or high is "
+            "an array or a variable"
+        )
+    _check_integers(name, dtype)
     first, end = bounds
     if dtype[0] in "iu":
         _check_fit(name, "low", first, dtype, 0)

@@ -87,8 +87,11 @@ class Choosing(Basic):
         host = asnumpy(p).astype(np.float64)
         if host.shape != (count,):
             raise BadValue(f"choice: p has shape {host.shape}, expected ({count},)")
-        if not (host >= 0).all() or abs(host.sum() - 1) > 1e-8:
-            raise BadValue("choice: p is no distribution: numbers from 0 that add to 1")
+        wrong = host[~(host >= 0)]
+        if wrong.size:
+            raise BadValue(f"choice: got p {wrong[0]:g}, expected numbers from 0 to 1")
+        if abs(host.sum() - 1) > 1e-8:
+            raise BadValue(f"choice: p adds up to {host.sum():.9g}, expected 1")
         return Array.from_host(host.astype(self._wide()), self._context)
 
     def _wide(self) -> npt.DTypeLike:
