@@ -1,6 +1,7 @@
 """Kernels of functions: for other layouts, and while a program ends."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -72,4 +73,6 @@ def test_a_program_may_end_while_its_kernels_are_compiled(calls, on_context, tmp
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    # PoCL's compiler may count its warnings aloud where a program ends while it runs.
+    errors = re.sub(r"^\d+ warnings? generated\.\n", "", done.stderr, flags=re.M)
+    assert (done.returncode, errors) == (0, "")
