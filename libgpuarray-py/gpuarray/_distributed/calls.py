@@ -16,6 +16,10 @@ from gpuarray.errors import DistributedError
 _COMPARED = "operation", "detail", "dtype", "shape"
 
 
+WORLD = "world"
+"""The name of the communicator of all ranks; those split from it begin with it."""
+
+
 @dataclass(frozen=True, slots=True)
 class CollectiveCall:
     """A collective call: operation, what it is called with, and the user's line.
@@ -74,7 +78,7 @@ def of_group(name: str) -> str:
     >>> of_group("world"), of_group("world/1")
     ('', " of 'world/1'")
     """
-    return "" if name == "world" else f" of {name!r}"
+    return "" if name == WORLD else f" of {name!r}"
 
 
 class _Place(threading.local):

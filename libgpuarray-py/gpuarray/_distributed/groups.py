@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gpuarray._core.context import Context
-from gpuarray._distributed.calls import summary
+from gpuarray._distributed.calls import WORLD, summary
 from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
 from gpuarray.errors import DistributedError
@@ -58,7 +58,7 @@ class Group:
 
     def close_one(self, engine: _Closed, name: str) -> None:
         """Free a communicator; with the world's the group ends."""
-        if name == "world":
+        if name == WORLD:
             self.close()
         elif engine in self._engines:
             self._engines.remove(engine)

@@ -17,7 +17,7 @@ from gpuarray._core.devices import device_names
 from gpuarray._core.opening import context as open_context
 from gpuarray._distributed import clusters, launchers
 from gpuarray._distributed.alone import AloneEngine
-from gpuarray._distributed.calls import CollectiveCall
+from gpuarray._distributed.calls import WORLD, CollectiveCall
 from gpuarray._distributed.communicator import Communicator
 from gpuarray._distributed.engine import Engine
 from gpuarray._distributed.frames import own_addresses
@@ -130,7 +130,7 @@ def _join(launcher: Launcher, context: Context, timeout: float) -> Communicator:
             return Messages(member, launcher.mpi, some, rank, tag)
         made = Sockets(member, rank, len(some))
         if len(some) > 1:
-            number = f"sockets {next(numbers)}" if name == "world" else "sockets"
+            number = f"sockets {next(numbers)}" if name == WORLD else "sockets"
             with Sockets.listening(is_near, len(some)) as listener:
                 port = str(listener.getsockname()[1]).encode()
                 answer = member.ask(name, number, CollectiveCall("join"), port, some)
@@ -143,7 +143,7 @@ def _join(launcher: Launcher, context: Context, timeout: float) -> Communicator:
 
     try:
         engine = _engine(group, launcher, transport)
-        made = Communicator(group, engine, "world", ranks, launcher.rank)
+        made = Communicator(group, engine, WORLD, ranks, launcher.rank)
         group.add(engine)
     except BaseException:
         group.close("could not join", 1.0)
@@ -156,10 +156,8 @@ def _engine(group: Group, launcher: Launcher, transport: Any) -> Engine:
     if launcher.size == 1:
         return AloneEngine()
     if group.context.kind == "cuda":
-        return NcclEngine(group.member, group.context, "world", ranks, launcher.rank)
-    return HostEngine(
-        transport("world", ranks, launcher.rank), group.context, transport
-    )
+        return NcclEngine(group.member, group.context, WORLD, ranks, launcher.rank)
+    return HostEngine(transport(WORLD, ranks, launcher.rank), group.context, transport)
 
 
 def _enter(
